@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import functools
-import io
 import math
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from advisor.advice import evaluation
 from advisor.advice import metrics as advisor_metrics
@@ -31,7 +28,11 @@ from advisor.observe.window import Window
 from advisor.pool import estimate
 from advisor.pool import metrics as curve_metrics
 from advisor.pool.answer import answer
-from advisor.render import curve_text, fleet_text, grades_text, history_text, text
+from advisor.render import advice as advice_document
+from advisor.render import fleet as fleet_document
+from advisor.render import models, text
+from advisor.render import outcomes as outcome_documents
+from advisor.render.document import TextDocument
 from advisor.rules import glossary, page
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
@@ -101,26 +102,26 @@ def advice() -> str:
     """What `innodb-advisor advise` prints for the capture of a repeated scan, as a block of text."""
     window = Window.of(Replay(CAPTURE).history, float("inf"))
     found = evaluation.advise(rules(), window)
-    return _block(lambda out: text.print_advice(out, found))
+    return _block(advice_document.advice(found))
 
 
 def grades() -> str:
     """What `innodb-advisor grade` prints for the capture of a scan whose advice is followed, as a block of text."""
     found = ledger_grades.grades([_followed().stretch([FOLLOWED.name])])
-    return _block(lambda out: grades_text.print_grades(out, found))
+    return _block(outcome_documents.grades(found))
 
 
 def history() -> str:
     """What `innodb-advisor history` prints of the same, as a block of text."""
     found = ledger_history.history(_followed().ledger)
-    return _block(lambda out: history_text.print_history(out, found))
+    return _block(outcome_documents.history(found))
 
 
 def miss_curve() -> str:
     """What `innodb-advisor curve` prints for the capture of a hot set that exceeds the pool, as a block of text."""
     history = tuple(Replay(HOT_SET).history)
     found = answer(estimate.curve(history, math.inf, (0.5, 1.5, 2.0)), str(history[-1].server))
-    return _block(lambda out: curve_text.print_curve(out, found))
+    return _block(models.curve(found))
 
 
 @functools.cache
@@ -132,12 +133,9 @@ def _followed() -> Replaying:
     return replaying
 
 
-def _block(show: Callable[[Console], None]) -> str:
-    """A block of text, as wide as a page has room for."""
-    output = io.StringIO()
-    show(Console(file=output, width=110, highlight=False))
-    lines = [line.rstrip() for line in output.getvalue().splitlines()]
-    return "```\n" + "\n".join(lines) + "\n```\n"
+def _block(document: TextDocument) -> str:
+    """A document as a block of text, as wide as a page has room for."""
+    return f"```\n{text.text(document, width=110)}```\n"
 
 
 def excerpt() -> str:
@@ -192,7 +190,7 @@ def series_table() -> str:
 def fleet() -> str:
     """What `innodb-advisor fleet` printed of the servers of lab/fleet_report.py, as a block of text."""
     report = FleetReport.model_validate_json(fleet_report.RECORD.read_text(encoding="utf-8"))
-    return _block(lambda out: fleet_text.print_fleet(out, report))
+    return _block(fleet_document.report(report, fleet_document.TERMINAL))
 
 
 def flags_table() -> str:

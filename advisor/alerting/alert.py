@@ -12,7 +12,8 @@ from advisor.contract.recommendation import Evidence, Recommendation, Severity, 
 from advisor.contract.visible import uncalled, visible, visible_lines
 from advisor.ledger import words
 from advisor.ledger.entry import Outcome
-from advisor.render import phrases
+from advisor.render import advice, phrases
+from advisor.render.document import STATEMENTS
 
 NAME = "InnoDBAdvice"
 OWN_LABELS = frozenset({"alertname", "rule", "severity", "instance", "subject"})
@@ -98,7 +99,7 @@ def with_outcome(annotations: Mapping[str, str], outcome: Outcome) -> dict[str, 
 
 
 def _description(found: Recommendation, why: str) -> Iterator[str]:
-    return described((*phrases.instructions(found), *phrases.details(found)), found.evidence, why)
+    return described((*phrases.instructions(found), *advice.details(found)), found.evidence, why)
 
 
 def described(lines: Iterable[tuple[str, str]], evidence: Iterable[Evidence], why: str) -> Iterator[str]:
@@ -122,9 +123,11 @@ def told(text: str) -> str:
 
 
 def _line(label: str, line: str) -> str:
-    """A line of `phrases`, whose statements are pasted as they are or not at all."""
+    """A line, whose statement is pasted as it is or not at all."""
+    if label not in STATEMENTS:
+        return told(line)
     safe = uncalled(line)
-    return phrases.not_shown(safe) if label in phrases.STATEMENTS and safe != line else safe
+    return line if safe == line else phrases.not_shown(safe)
 
 
 def valid(value: str) -> str:

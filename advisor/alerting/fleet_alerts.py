@@ -126,7 +126,7 @@ class FleetAlerts:
 
 def _lines(found: FleetFinding) -> Iterator[tuple[str, str]]:
     yield from phrases.instructions(found)
-    yield from phrases.shown(_details(found))
+    yield from _details(found)
 
 
 def _details(found: FleetFinding) -> Iterator[tuple[str, str]]:

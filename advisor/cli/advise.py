@@ -128,11 +128,7 @@ def _print(advice: GradedAdvice, style: str) -> None:
         case "json":
             none = None if advice.outcomes else {"outcomes"}  # then it is what GET /advise answers
             output.say_json(advice, by_alias=True, exclude=none)
-        case "markdown":
-            from advisor.render import history_markdown
-
-            output.say(history_markdown.advice(advice))
         case _:
-            from advisor.render import history_text, terminal
+            from advisor.render import advice as documents
 
-            history_text.print_advice(terminal.console(), advice)
+            output.say_document(documents.advice(advice), style)

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from advisor.cli.exits import FINDINGS, epilog
 from advisor.cli.options import SetupOptions, SourceOptions, format_option, setup_options, where_options
+
+if TYPE_CHECKING:
+    from advisor.render.document import Cell
 
 _INTERVAL = 10.0
 """Seconds between two collections; `check` makes two at once, whatever it is."""
@@ -28,35 +33,42 @@ def check(*, where: SourceOptions, setup: SetupOptions, style: str) -> None:
     Names the rules that are blind without a source.
     """
     from advisor.cli import sources
-    from advisor.cli.output import say, say_json
+    from advisor.cli.output import say_document, say_json
     from advisor.cli.setup import load_setup
     from advisor.observe import observation
-    from advisor.render.check_text import SourceCheck, print_checks
-    from advisor.render.terminal import console
+    from advisor.render.document import Paragraph, TextDocument, TextTable
     from exporter.collectors import DEFAULT
 
     rules, machine = load_setup(setup)
     source = sources.snapshot_source(where, _INTERVAL, machine)
     snapshot = observation.run(observation.single_snapshot(source))
     applicable = [rule for rule in rules.rules if snapshot.server in rule.file.applies]
-    checks = [
-        SourceCheck(
-            source=collector.name,
-            ok=None if outcome is None or outcome.failure == "absent" else outcome.failure is None,
-            reason=outcome.reason if outcome else "not collected",
-            cure=outcome.cure if outcome else None,
-            needed_by=tuple(rule.id for rule in applicable if collector.name in rule.file.needs),
-        )
+    checks: list[dict[str, Any]] = [
+        {
+            "source": collector.name,
+            "ok": None if outcome is None or outcome.failure == "absent" else outcome.failure is None,
+            "reason": outcome.reason if outcome else "not collected",
+            "cure": outcome.cure if outcome else None,
+            "needed_by": [rule.id for rule in applicable if collector.name in rule.file.needs],
+        }
         for collector in DEFAULT
         for outcome in [snapshot.outcomes.get(collector.name)]
     ]
     server = str(snapshot.server)
     if style == "json":
-        values = [{name: getattr(check, name) for name in SourceCheck.__slots__} for check in checks]
-        say_json({"server": server, "account": snapshot.account, "sources": values})
+        say_json({"server": server, "account": snapshot.account, "sources": checks})
     else:
-        say(f"{server}, as {snapshot.account}")
-        print_checks(console(), checks)
+        table = TextTable(("source", "", "why", "cure", "rules that need it"), tuple(map(_row, checks)))
+        say_document(TextDocument("Sources", (Paragraph(f"{server}, as {snapshot.account}"), table)))
     sources.refuse_missing_privileges(snapshot)
-    if any(check.ok is False for check in checks):
+    if any(check["ok"] is False for check in checks):
         sys.exit(FINDINGS)
+
+
+def _row(check: Mapping[str, Any]) -> tuple[Cell, ...]:
+    """A source in a line; the rules that are blind without it only where it cannot be read."""
+    from advisor.render.document import Toned
+
+    mark = Toned("ok", "good") if check["ok"] else "–" if check["ok"] is None else Toned("no", "critical")
+    blind = ", ".join(check["needed_by"]) if check["ok"] is False else ""
+    return check["source"], mark, check["reason"], check["cure"] or "", blind

@@ -52,7 +52,7 @@ def curve(
     The reads are of the load that was watched: watch the hours that matter.
     """
     from advisor.cli import sources
-    from advisor.cli.output import writable, write
+    from advisor.cli.output import say_document, writable, write
     from advisor.pool.answer import answer
     from advisor.pool.errors import Unanswerable
     from advisor.pool.estimate import curve as estimate
@@ -71,9 +71,9 @@ def curve(
     if output is not None:
         write(output, _written(miss_curve, style))
     elif style == "text":
-        from advisor.render import curve_text, terminal
+        from advisor.render import models
 
-        curve_text.print_curve(terminal.console(), miss_curve)
+        say_document(models.curve(miss_curve))
     else:
         click.echo(_written(miss_curve, style), nl=False)
 
@@ -89,6 +89,7 @@ def _written(miss_curve: MissCurve, style: str) -> str:
 
             return curve_svg.svg(miss_curve)
         case _:
-            from advisor.render import curve_text
+            from advisor.cli.output import text_of
+            from advisor.render import models
 
-            return curve_text.plain(miss_curve)
+            return text_of(models.curve(miss_curve))

@@ -415,16 +415,20 @@ def _progress() -> Iterator[Progress]:
 
 def _print(report: FleetReport, style: str) -> None:
     if style == "text" and sys.stdout.isatty():
-        from advisor.render import fleet_text, terminal
+        from advisor.cli.output import say_document
+        from advisor.render import fleet as documents
 
-        fleet_text.print_fleet(terminal.console(), report)
-        return
-    click.echo(_written(report, style), nl=False)
+        say_document(documents.report(report, documents.TERMINAL))
+    else:
+        click.echo(_written(report, style), nl=False)
 
 
 def _written(report: FleetReport, style: str) -> str:
+    from advisor.cli.output import text_of
     from advisor.contract.json_text import json_of
-    from advisor.render import fleet_csv, fleet_html, fleet_markdown, fleet_text
+    from advisor.render import fleet as documents
+    from advisor.render import fleet_csv, html
+    from advisor.render.markdown import markdown
 
     match style:
         case "json":
@@ -432,8 +436,8 @@ def _written(report: FleetReport, style: str) -> str:
         case "csv":
             return fleet_csv.csv(report)
         case "markdown":
-            return fleet_markdown.markdown(report)
+            return markdown(documents.report(report, documents.MARKDOWN))
         case "html":
-            return fleet_html.html(report)
+            return html.file(documents.report(report, documents.PAGE))
         case _:
-            return fleet_text.text(report)
+            return text_of(documents.report(report, documents.TERMINAL))

@@ -65,7 +65,7 @@ def grade(
     Recordings that follow each other are one stretch. To grade a change, record before and after it, or all along: the
     pool needs minutes to settle.
     """
-    from advisor.cli.output import writable, write
+    from advisor.cli.output import say_document, writable, write
     from advisor.cli.sources import fails
     from advisor.ledger.grades import grades
 
@@ -74,9 +74,9 @@ def grade(
     if output is not None:
         write(output, _written(graded, style))
     elif style == "text":
-        from advisor.render import grades_text, terminal
+        from advisor.render import outcomes
 
-        grades_text.print_grades(terminal.console(), graded)
+        say_document(outcomes.grades(graded))
     else:
         click.echo(_written(graded, style), nl=False)
     if fails(graded.outcomes, fail_on):
@@ -121,6 +121,7 @@ def _written(graded: Grades, style: str) -> str:
         from advisor.contract.json_text import json_of
 
         return json_of(graded, indent=2) + "\n"
-    from advisor.render import grades_text
+    from advisor.cli.output import text_of
+    from advisor.render import outcomes
 
-    return grades_text.plain(graded)
+    return text_of(outcomes.grades(graded))

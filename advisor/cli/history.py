@@ -177,16 +177,12 @@ def _stored_ledger(folder: Path, dsn: str | None, defaults_file: Path | None) ->
 
 
 def _print(shown: History, style: str) -> None:
-    from advisor.cli.output import say, say_json
+    from advisor.cli.output import say_document, say_json
 
     match style:
         case "json":
             say_json(shown)
-        case "markdown":
-            from advisor.render import history_markdown
-
-            say(history_markdown.history(shown))
         case _:
-            from advisor.render import history_text, terminal
+            from advisor.render import outcomes
 
-            history_text.print_history(terminal.console(), shown)
+            say_document(outcomes.history(shown), style)

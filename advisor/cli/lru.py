@@ -59,9 +59,10 @@ def lru(*, scenario: Path, as_json: bool) -> None:
         for one in passes:
             click.echo(json.dumps(_in_whole_pages(one)))
     else:
-        from advisor.render import model_text, terminal
+        from advisor.cli.output import say_document
+        from advisor.render import models
 
-        model_text.print_passes(terminal.console(), passes)
+        say_document(models.passes(passes))
 
 
 def _in_whole_pages(one: Pass) -> dict[str, str | int]:

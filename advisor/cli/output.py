@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from pydantic import BaseModel
@@ -16,10 +16,32 @@ from advisor.cli.exits import Unusable
 from advisor.contract.json_text import json_of
 from advisor.contract.visible import visible_json, visible_lines
 
+if TYPE_CHECKING:
+    from advisor.render.document import TextDocument
+
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print lines for people, without anything that a terminal obeys."""
     click.echo(visible_lines(text), err=err, nl=nl)
+
+
+def say_document(document: TextDocument, style: str = "text") -> None:
+    """Print a document as ``text`` or ``markdown``."""
+    if style == "markdown":
+        from advisor.render.markdown import markdown
+
+        say(markdown(document), nl=False)
+    else:
+        from advisor.render import text
+
+        text.show(document)
+
+
+def text_of(document: TextDocument) -> str:
+    """A document as text in a file."""
+    from advisor.render import text
+
+    return text.text(document)
 
 
 def say_json(value: BaseModel | object, **options: Any) -> None:
@@ -40,28 +62,28 @@ def writable(output: Path | None) -> None:
         raise Unusable(f"cannot write {output}: there is no directory {output.parent}")
 
 
-def replace(output: Path, text: str) -> None:
+def replace(output: Path, content: str) -> None:
     """Write the file, which stays as it was until the new one is whole.
 
     Raises:
         Unusable: It cannot be written.
     """
     new = output.with_name(f".{output.name}.new")
-    write(new, text)
+    write(new, content)
     try:
         new.replace(output)
     except OSError as error:
         raise Unusable(f"cannot write {output}: {error.strerror}") from error
 
 
-def write(output: Path, text: str) -> None:
+def write(output: Path, content: str) -> None:
     """Write the file.
 
     Raises:
         Unusable: It cannot be written.
     """
     try:
-        output.write_text(text, encoding="utf-8", errors="replace")
+        output.write_text(content, encoding="utf-8", errors="replace")
     except OSError as error:
         raise Unusable(f"cannot write {output}: {error.strerror}") from error
 

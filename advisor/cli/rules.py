@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from advisor.rules.rulebook import Rulebook
 
 _PASS, _FAIL = "PASS", "FAIL"
-_PAGE_WIDTH = 100
 _NO_CAPTURES = (
     "the cases of the built-in rules replay captures that only the source tree has: "
     "name a directory of your own, or run this in a checkout"
@@ -39,19 +38,17 @@ def rules() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print a list with a JSON object per rule.")
 def list_rules(*, setup: SetupOptions, as_json: bool) -> None:
     """List the rules."""
-    from advisor.cli.output import say_json
+    from advisor.cli.output import say_document, say_json
     from advisor.cli.setup import load_setup
 
     loaded, _ = load_setup(setup)
     if as_json:
         say_json([_summary(loaded, rule) for rule in loaded.rules])
         return
-    from advisor.render import terminal
+    from advisor.render.document import TextDocument, TextTable
 
-    table = terminal.plain_table("rule", "severity", "origin", "title")
-    for rule in loaded.rules:
-        table.add_row(rule.id, rule.file.severity.value, loaded.origin(rule.id), terminal.words(rule.file.title))
-    terminal.console().print(table)
+    rows = tuple((rule.id, rule.file.severity.value, loaded.origin(rule.id), rule.file.title) for rule in loaded.rules)
+    say_document(TextDocument("Rules", (TextTable(("rule", "severity", "origin", "title"), rows),)))
 
 
 @rules.command(
@@ -88,7 +85,9 @@ def show(*, rule_id: str, setup: SetupOptions, style: str) -> None:
             text = yaml_file.read(rule.path, RuleFile, "").text
             click.echo(visible_lines(text) if sys.stdout.isatty() else text, nl=False)
         case _:
-            _print_page(markdown)
+            from advisor.render.text import show_markdown
+
+            show_markdown(markdown)
 
 
 @rules.command(epilog=epilog("rules test", "rules test ./my-rules", "rules test ./my-rules --rule my-rule -v"))
@@ -156,18 +155,6 @@ def _summary(loaded: Rulebook, rule: Rule) -> dict[str, object]:
         "servers": page.applies(rule),
         "file": str(rule.path),
     }
-
-
-def _print_page(markdown: str) -> None:
-    from rich.markdown import Markdown
-
-    from advisor.render import terminal
-
-    console = terminal.console()
-    with console.capture() as captured:
-        # A link shows where it leads: rules can be of others.
-        console.print(Markdown(visible_lines(markdown), hyperlinks=False), width=min(console.width, _PAGE_WIDTH))
-    click.echo("\n".join(line.rstrip() for line in captured.get().strip("\n").splitlines()))
 
 
 def _testable(tested: Sequence[Rule]) -> tuple[Rule, ...]:

@@ -50,7 +50,7 @@ def whatif(
     MariaDB, innodb_lru_scan_depth.
     """
     from advisor.cli import sources
-    from advisor.cli.output import say_json
+    from advisor.cli.output import say_document, say_json
     from advisor.pool.errors import Refused, Unanswerable
     from advisor.pool.what_if import what_if
 
@@ -65,6 +65,6 @@ def whatif(
     if style == "json":
         say_json(answer, by_alias=True)
     else:
-        from advisor.render import model_text, terminal
+        from advisor.render import models
 
-        model_text.print_what_if(terminal.console(), answer)
+        say_document(models.what_if(answer))

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Annotated, TypeVar
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from advisor.advice.service import Unseen
-from advisor.contract.json_text import json_of
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.http import examples, pages
-from advisor.http.answers import HTML, JSON, MARKDOWN, NEGOTIATED, PLAIN, negotiated, written
+from advisor.http.answers import HTML, JSON, MARKDOWN, NEGOTIATED, PLAIN, as_asked, negotiated
 from advisor.http.dependencies import LookBack, TheLookBack, TheService
 from advisor.http.limits import costly
 from advisor.http.problems import documented, near
 from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, graded
-from advisor.render import history_markdown, history_text, markdown, resolution, text
+from advisor.render import advice as documents
+from advisor.render import outcomes, resolution
 
 _FORMS = (JSON, PLAIN, MARKDOWN)
-Shown = TypeVar("Shown", bound=BaseModel)
 _FORM = "JSON, markdown or plain text, as the Accept header asks"
 
 router = APIRouter(tags=["advice"])
@@ -98,7 +97,7 @@ async def advise(request: Request, wanted: Annotated[Filter, Query()], service: 
         if rule not in known:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no rule {rule}; {near(rule, known)}")
     advice = service.last_advice() if wanted.last else await service.fresh_advice(wanted.window)
-    return _answer(form, wanted.of(advice), _plain, markdown.markdown)
+    return as_asked(form, wanted.of(advice), documents.advice)
 
 
 @router.get(
@@ -142,12 +141,12 @@ async def finding(
     except Unseen as unseen:
         if before is None:
             raise
-        return _answer(form, resolution.gone(before, ledger, None, str(unseen)), _plain_gone, history_markdown.gone)
+        return as_asked(form, resolution.gone(before, ledger, None, str(unseen)), outcomes.gone)
     found = _found(last.advice, fingerprint)
     if found is not None:
-        return _answer(form, graded(found, ledger), _plain_finding, history_markdown.finding)
+        return as_asked(form, graded(found, ledger), documents.finding)
     if before is not None:
-        return _answer(form, resolution.gone(before, ledger, last), _plain_gone, history_markdown.gone)
+        return as_asked(form, resolution.gone(before, ledger, last), outcomes.gone)
     raise HTTPException(
         HTTPStatus.NOT_FOUND,
         f"nothing that is found now has the fingerprint {fingerprint}; /advise has all there is",
@@ -159,28 +158,3 @@ def _found(advice: Advice, fingerprint: str) -> Recommendation | SetAside | None
         if aside.recommendation.fingerprint == fingerprint:
             return aside
     return next((each for each in advice.recommendations if each.fingerprint == fingerprint), None)
-
-
-def _plain(advice: Advice) -> str:
-    return text.plain(advice)
-
-
-def _plain_finding(found: GradedRecommendation | GradedSetAside) -> str:
-    return history_text.plain_finding(found)
-
-
-def _plain_gone(found: GoneFinding) -> str:
-    return history_text.plain_gone(found)
-
-
-def _answer(
-    form: str, content: Shown, as_plain: Callable[[Shown], str], as_markdown: Callable[[Shown], str]
-) -> Response:
-    match form:
-        case "text/plain":
-            text = as_plain(content)
-        case "text/markdown":
-            text = as_markdown(content)
-        case _:
-            text = json_of(content, by_alias=True)
-    return written(text, form)

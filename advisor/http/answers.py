@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
+from typing import TypeVar
 
 from fastapi import Request, Response
 from fastapi.responses import JSONResponse
@@ -17,7 +18,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from advisor.contract.json_text import json_of
 from advisor.contract.visible import visible_json, visible_lines
+from advisor.render import text
+from advisor.render.document import TextDocument
+from advisor.render.markdown import markdown
 
+Shown = TypeVar("Shown", bound=BaseModel)
 JSON, HTML, PLAIN, MARKDOWN = "application/json", "text/html", "text/plain", "text/markdown"
 NEGOTIATED: Mapping[str, str] = types.MappingProxyType({"Vary": "Accept"})
 """Headers of an answer whose form the header Accept chose: caches keep each form apart."""
@@ -30,23 +35,33 @@ class Json(JSONResponse):
 
     def render(self, content: object) -> bytes:
         """The body."""
-        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        return visible_json(text).encode()
+        written = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return visible_json(written).encode()
 
 
-def written(text: str, form: str, headers: Mapping[str, str] = NEGOTIATED) -> Response:
+def written(content: str, form: str, headers: Mapping[str, str] = NEGOTIATED) -> Response:
     """A text in the form that was negotiated.
 
     Args:
-        text: The whole answer.
+        content: The whole answer.
         form: Its media type.
         headers: Beside those of the content.
     """
-    shows = visible_lines(text) if form in (PLAIN, MARKDOWN) else text  # JSON and pages show already
-    content = shows.encode("utf-8", "replace")
+    shows = visible_lines(content) if form in (PLAIN, MARKDOWN) else content  # JSON and pages show already
+    body = shows.encode("utf-8", "replace")
     # It is weak: the answer may be compressed on its way.
-    etag = f'W/"{hashlib.blake2b(content, digest_size=16).hexdigest()}"'
-    return Response(content, media_type=form, headers={**headers, "ETag": etag})
+    etag = f'W/"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
+    return Response(body, media_type=form, headers={**headers, "ETag": etag})
+
+
+def as_asked(form: str, content: Shown, document: Callable[[Shown], TextDocument]) -> Response:
+    """A model in the form that was negotiated: as JSON, or its document as plain text or markdown."""
+    match form:
+        case "text/plain":
+            return written(text.text(document(content)), form)
+        case "text/markdown":
+            return written(markdown(document(content)), form)
+    return written(json_of(content, by_alias=True), form)
 
 
 def as_json(content: BaseModel) -> Response:

@@ -134,7 +134,7 @@ def as_page(rule: Rule, origin: Origin) -> str:
     proved = record(rule.id) if origin == "built-in" else None
     parts = [html.from_markdown(as_markdown(rule, origin))]
     if proved is not None:
-        parts.append(html.details("The record: on real servers, both ways", html.from_markdown(proved)))
+        parts.append(html.folded("The record: on real servers, both ways", html.from_markdown(proved)))
     return "".join(parts)
 
 

@@ -8,7 +8,10 @@ from typing import Any
 
 from advisor.contract.recommendation import Advice
 from advisor.ledger.history import History
-from advisor.render import history_markdown, markdown
+from advisor.pool.answer import MissCurve
+from advisor.render import advice as documents
+from advisor.render import models, outcomes, text
+from advisor.render.markdown import markdown
 from advisor.rules import page
 from advisor.rules.check import Rule
 
@@ -38,8 +41,8 @@ def advice() -> dict[str, Any]:
             }
         },
         "text/html": PAGE,
-        "text/plain": {"schema": {"type": "string"}, "example": _READ["plain"]},
-        "text/markdown": {"schema": {"type": "string"}, "example": markdown.markdown(shown)},
+        "text/plain": {"schema": {"type": "string"}, "example": text.text(documents.advice(shown))},
+        "text/markdown": {"schema": {"type": "string"}, "example": markdown(documents.advice(shown))},
     }
 
 
@@ -50,8 +53,8 @@ def finding() -> dict[str, Any]:
         "application/json": {
             "examples": {"made": {"value": _FOUND}, "set aside": {"value": _ASIDE}, "gone": {"value": _READ["gone"]}}
         },
-        "text/plain": {"schema": {"type": "string"}, "example": _READ["plain_finding"]},
-        "text/markdown": {"schema": {"type": "string"}, "example": markdown.markdown_finding(shown)},
+        "text/plain": {"schema": {"type": "string"}, "example": text.text(documents.finding(shown))},
+        "text/markdown": {"schema": {"type": "string"}, "example": markdown(documents.finding(shown))},
     }
 
 
@@ -60,18 +63,19 @@ def history() -> dict[str, Any]:
     shown = History.model_validate(_READ["history"])
     return {
         "application/json": {"example": _READ["history"]},
-        "text/plain": {"schema": {"type": "string"}, "example": _READ["plain_history"]},
-        "text/markdown": {"schema": {"type": "string"}, "example": history_markdown.history(shown)},
+        "text/plain": {"schema": {"type": "string"}, "example": text.text(outcomes.history(shown))},
+        "text/markdown": {"schema": {"type": "string"}, "example": markdown(outcomes.history(shown))},
         "text/html": PAGE,
     }
 
 
 def curve() -> dict[str, Any]:
     """Content of /curve by media type."""
+    shown = MissCurve.model_validate(_READ["curve"])
     return {
         "application/json": {"example": _READ["curve"]},
         "image/svg+xml": {"schema": {"type": "string"}, "example": '<svg xmlns="http://www.w3.org/2000/svg">…</svg>'},
-        "text/plain": {"schema": {"type": "string"}, "example": _READ["plain_curve"]},
+        "text/plain": {"schema": {"type": "string"}, "example": text.text(models.curve(shown))},
     }
 
 

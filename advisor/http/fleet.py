@@ -27,8 +27,8 @@ from advisor.http.foundation import Background, application
 from advisor.http.limits import costly
 from advisor.http.metrics import Exposed
 from advisor.http.problems import documented
-from advisor.render import fleet_html
-from advisor.render.fleet_html import Served
+from advisor.render import fleet as fleet_report
+from advisor.render import html
 from advisor.rules.rulebook import Rulebook
 
 _FORMS = (JSON, HTML)
@@ -245,10 +245,14 @@ async def _json(content: Callable[[], BaseModel]) -> Response:
 
 async def _page(report: FleetReport, watch: Watch) -> Response:
     """The page, whose own style is the only thing that its policy allows."""
-    served = Served(stale(watch), "advise")
-    policy = f"{fleet_html.policy()}; frame-ancestors 'none'"
-    headers = {"Content-Security-Policy": policy, **NEGOTIATED}
-    return await asyncio.to_thread(lambda: written(fleet_html.html(report, served), HTML, headers))
+    headers = {"Content-Security-Policy": f"{html.policy()}; frame-ancestors 'none'", **NEGOTIATED}
+
+    def page() -> Response:
+        problem = stale(watch)
+        document = fleet_report.report(report, fleet_report.PAGE, stale=problem, advise="advise")
+        return written(html.file(document, old=bool(problem)), HTML, headers)
+
+    return await asyncio.to_thread(page)
 
 
 def create(

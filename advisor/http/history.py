@@ -10,17 +10,16 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from advisor.advice.service import Service
-from advisor.contract.json_text import json_of
 from advisor.contract.settings import SETTINGS
 from advisor.http import examples, pages
-from advisor.http.answers import negotiated, written
+from advisor.http.answers import as_asked, negotiated
 from advisor.http.dependencies import TheService
 from advisor.http.limits import costly
 from advisor.http.problems import documented, near
 from advisor.ledger.entry import Result
 from advisor.ledger.history import SHOWN, History, Wanted
 from advisor.ledger.ledger import MOST_OUTCOMES
-from advisor.render import history_markdown, history_text, html
+from advisor.render import html, outcomes
 
 _FORMS = ("application/json", "text/plain", "text/markdown", "text/html")
 
@@ -95,8 +94,8 @@ def history(  # in a thread: a thousand outcomes take a while to write
     _refuse_unknown(wanted, service)
     found = service.history(wanted.wanted)
     if form == "text/html":
-        return pages.read("History", html.from_markdown(history_markdown.history(found)))
-    return written(_written(found, form), form)
+        return pages.read("History", html.html(outcomes.history(found)))
+    return as_asked(form, found, outcomes.history)
 
 
 def _refuse_unknown(wanted: HistoryFilter, service: Service) -> None:
@@ -109,13 +108,3 @@ def _refuse_unknown(wanted: HistoryFilter, service: Service) -> None:
         for name in names:
             if name not in known:
                 raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no {what} {name}; {near(name, known)}")
-
-
-def _written(found: History, form: str) -> str:
-    match form:
-        case "text/plain":
-            return history_text.plain(found)
-        case "text/markdown":
-            return history_markdown.history(found)
-        case _:
-            return json_of(found)

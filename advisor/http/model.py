@@ -28,7 +28,7 @@ from advisor.pool.ranges import MOST_POINTS, POINTS, SettingRanges, ranges
 from advisor.pool.settings import SETTINGS_OF_MODEL
 from advisor.pool.sweep import LONGEST_SECONDS, SECONDS, Sweep
 from advisor.pool.what_if import WhatIf
-from advisor.render import curve_svg, curve_text
+from advisor.render import curve_svg, models, text
 
 SVG, PLAIN = "image/svg+xml", "text/plain"
 _FORMS = (JSON, SVG, PLAIN)
@@ -195,7 +195,7 @@ def _written(found: MissCurve, form: str) -> str:
         case "image/svg+xml":
             return curve_svg.svg(found)
         case "text/plain":
-            return curve_text.plain(found)
+            return text.text(models.curve(found))
         case _:
             return json_of(found)
 

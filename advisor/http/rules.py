@@ -17,6 +17,7 @@ from advisor.http.dependencies import TheService
 from advisor.http.limits import costly
 from advisor.http.problems import documented
 from advisor.render import html
+from advisor.render.document import Link, Paragraph, TextDocument, TextTable
 from advisor.render.phrases import moment
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Origin
@@ -78,7 +79,7 @@ async def rules(request: Request, response: Response, service: TheService) -> Ru
         problem=None if service.book.problem is None else str(service.book.problem),
     )
     if wants_page(request):
-        return pages.read("Rules", _shown(found))
+        return pages.read("Rules", html.html(_document(found)))
     response.headers.update(NEGOTIATED)
     return found
 
@@ -110,23 +111,22 @@ async def reload(service: TheService) -> Reloaded:
     return Reloaded(rules=len(rule_set.rules), loaded_at=rule_set.loaded_at)
 
 
-def _shown(found: Rules) -> str:
-    """The rules as HTML."""
+def _document(answer: Rules) -> TextDocument:
     columns = ("rule", "severity", "now", "what it finds", "lacks", "origin")
-    rows = [
+    rows = tuple(
         (
-            html.link(f"/rules/{each.id}", each.id),
-            each.severity.value,
-            html.link("/", "firing") if each.state == "firing" else _now_in_words(each),
-            each.title,
-            ", ".join(each.lacks),
-            each.origin,
+            Link(rule.id, f"/rules/{rule.id}"),
+            rule.severity.value,
+            Link("firing", "/") if rule.state == "firing" else _now_in_words(rule),
+            rule.title,
+            ", ".join(rule.lacks),
+            rule.origin,
         )
-        for each in found.rules
-    ]
-    problem = [] if found.problem is None else [html.element("p", f"Not loaded anew: {found.problem}", "problem")]
-    loaded = html.element("p", f"{len(found.rules)} rules, loaded at {moment(found.loaded_at)}.", "quiet")
-    return "".join((html.element("h1", "Rules"), loaded, *problem, html.table(columns, rows)))
+        for rule in answer.rules
+    )
+    blocks = [Paragraph(f"{len(answer.rules)} rules, loaded at {moment(answer.loaded_at)}.", "quiet")]
+    blocks += [] if answer.problem is None else [Paragraph(f"Not loaded anew: {answer.problem}", "problem")]
+    return TextDocument("Rules", (*blocks, TextTable(columns, rows)))
 
 
 def _now_in_words(rule: RuleNow) -> str:

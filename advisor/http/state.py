@@ -21,7 +21,8 @@ from advisor.http.problems import UNSEEN, documented, near
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.overview.overview import Overview
 from advisor.overview.statements import TableStatements
-from advisor.render import snapshot_html
+from advisor.render import html
+from advisor.render.snapshot import snapshot as snapshot_document
 from advisor.timeline import series as numbers
 from advisor.timeline.events import Event
 from advisor.timeline.series import MOST_POINTS, QUANTITIES, SeriesAnswer
@@ -90,7 +91,7 @@ def snapshot(request: Request, service: TheService) -> Response:  # in a thread:
     if latest is None:
         raise service.unseen
     if wants_page(request):
-        return pages.read("Snapshot", snapshot_html.content(latest))
+        return pages.read("Snapshot", html.html(snapshot_document(latest)))
     return Json(jsonable(latest), headers=NEGOTIATED)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from csv import writer
 
 from advisor.contract.fleet import FleetFinding, FleetReport, FleetServer
@@ -51,48 +51,44 @@ def csv(report: FleetReport) -> str:
     A text that a spreadsheet would run as a formula has an apostrophe before it. Characters that do not show, line
     ends among them, are escaped as in ``\x1b``: the JSON has every name as it is. Several values are joined by "; ".
     """
-    servers = {each.name: each for each in report.servers}
-    out = io.StringIO()
-    lines = writer(out, lineterminator="\r\n")
+    servers = {server.name: server for server in report.servers}
+    file = io.StringIO()
+    lines = writer(file, lineterminator="\r\n")
     lines.writerow(COLUMNS)
-    lines.writerows(map(_safe, _row(each, servers.get(each.server))) for each in report.findings)
-    return out.getvalue()
+    lines.writerows(map(_safe, _row(finding, servers.get(finding.server))) for finding in report.findings)
+    return file.getvalue()
 
 
-def _row(found: FleetFinding, server: FleetServer | None) -> Iterator[Number | str | None]:
-    changes, effect = found.changes, found.effect
-    parts: tuple[Change | Action, ...] = (*changes, *found.actions)
-    yield from (found.severity.value, found.rule, found.server)
-    yield _joined([f"{key}={value}" for key, value in found.subject.items()])
-    yield _joined([each.setting for each in changes])
-    yield _one([each.from_ for each in changes])
-    yield _one([each.to for each in changes])
-    yield _statements([sql for each in parts for sql in each.apply])
-    yield _statements([sql for each in parts for sql in each.rollback])
-    yield _statements([sql for each in changes for sql in each.persist])
-    yield _joined([each.config for each in changes])
-    yield _joined([*dict.fromkeys(each.via for each in changes)])
-    yield _joined([each.do for each in found.actions])
-    yield found.read_bytes_saved_per_second
+def _row(finding: FleetFinding, server: FleetServer | None) -> Iterator[Number | str | None]:
+    changes, effect = finding.changes, finding.effect
+    parts: tuple[Change | Action, ...] = (*changes, *finding.actions)
+    yield from (finding.severity.value, finding.rule, finding.server)
+    yield "; ".join(f"{key}={value}" for key, value in finding.subject.items())
+    yield "; ".join(change.setting for change in changes)
+    yield _one([change.from_ for change in changes])
+    yield _one([change.to for change in changes])
+    yield _statements(sql for part in parts for sql in part.apply)
+    yield _statements(sql for part in parts for sql in part.rollback)
+    yield _statements(sql for change in changes for sql in change.persist)
+    yield "; ".join(change.config for change in changes)
+    yield "; ".join(dict.fromkeys(change.via for change in changes))
+    yield "; ".join(action.do for action in finding.actions)
+    yield finding.read_bytes_saved_per_second
     yield from (None,) * 4 if effect is None else (effect.quantity, effect.now, effect.predicted, effect.unit)
-    yield found.confidence
-    yield found.source.value
+    yield finding.confidence
+    yield finding.source.value
     yield from (None, None) if server is None else (server.flavour, server.version)
-    yield _joined([*found.notes, *(each.note for each in changes if each.note)])
-    yield from (found.summary, found.fingerprint, found.page_url)
+    yield "; ".join((*finding.notes, *(change.note for change in changes if change.note)))
+    yield from (finding.summary, finding.fingerprint, finding.page_url)
 
 
 def _one(values: Sequence[Number | str | None]) -> Number | str | None:
     """The value, as a number where it is one; several as a text."""
-    return values[0] if len(values) == 1 else _joined(["" if each is None else str(each) for each in values])
+    return values[0] if len(values) == 1 else "; ".join("" if value is None else str(value) for value in values)
 
 
-def _statements(sql: Sequence[str]) -> str:
-    return " ".join(statement(each).replace("\n", " ") for each in sql)
-
-
-def _joined(texts: Sequence[str]) -> str:
-    return "; ".join(texts)
+def _statements(statements: Iterable[str]) -> str:
+    return " ".join(statement(sql).replace("\n", " ") for sql in statements)
 
 
 def _safe(cell: Number | str | None) -> Number | str | None:

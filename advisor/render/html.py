@@ -1,14 +1,33 @@
-"""Pages for people: HTML that needs no script, and no style of its own. All text shows, and is escaped."""
+"""Documents as HTML that needs no script: pages of the sidecar, and files that need no other file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import base64
+import functools
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
 from html import escape
+from pathlib import Path
 
 from markdown_it import MarkdownIt
 
 from advisor.contract.visible import visible, visible_lines
+from advisor.render.document import (
+    STATEMENTS,
+    Block,
+    Card,
+    Cell,
+    Details,
+    Folded,
+    Heading,
+    Instructions,
+    Link,
+    Paragraph,
+    TextDocument,
+    TextTable,
+    plain,
+)
 
 _PAGE = """\
 <!doctype html>
@@ -18,14 +37,11 @@ _PAGE = """\
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>{title} · innodb-advisor</title>
-<link rel="icon" href="/page/icon.svg">
-<link rel="stylesheet" href="/page/page.css">
-<link rel="stylesheet" href="/page/read.css">
+{head}
 </head>
-<body class="read">
+<body class="{kind}">
 <header class="read-top">
-<a href="/">innodb-advisor</a>
-<nav aria-label="Pages">{links}</nav>
+{top}
 </header>
 <main class="read-main">
 {content}
@@ -33,10 +49,24 @@ _PAGE = """\
 </body>
 </html>
 """
+_HEAD = """\
+<link rel="icon" href="/page/icon.svg">
+<link rel="stylesheet" href="/page/page.css">
+<link rel="stylesheet" href="/page/read.css">"""
+_FILE_HEAD = """\
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="referrer" content="no-referrer">
+<style>{style}</style>"""
+_SHEETS = Path(__file__).parent.parent / "http" / "page"
+"""The sidecar's page is styled from there; files look the same."""
 _SHORT = 10
 """A text in a table with so many characters stays on one line."""
-_WIDE = '<div class="read-wide" tabindex="0"><table>'
-"""A table that scrolls where it is too wide, also by the keyboard."""
+_WIDE = '<div class="read-wide" tabindex="0">'
+"""Around a table that scrolls where it is too wide, also by the keyboard."""
+_MARKS = {"critical": "■", "warning": "▲", "info": "●"}
+_LABELS = {"apply": "Try", "keep": "Keep", "roll back": "Undo"}
+"""Labels of statements, as the page has them."""
+_CODE = STATEMENTS | {"option file", "set"}
 LINKS: Mapping[str, str] = {
     "/rules": "rules",
     "/history": "history",
@@ -47,19 +77,8 @@ LINKS: Mapping[str, str] = {
 """The pages of the sidecar."""
 
 
-@dataclass(frozen=True, slots=True)
-class Markup:
-    """HTML, which is not escaped again."""
-
-    html: str
-
-
-Content = str | Markup
-"""A text, or HTML."""
-
-
 def page(title: str, content: str, depth: int = 0, links: Mapping[str, str] = LINKS) -> str:
-    """A whole page.
+    """A page of the sidecar.
 
     Args:
         title: As text.
@@ -67,38 +86,48 @@ def page(title: str, content: str, depth: int = 0, links: Mapping[str, str] = LI
         depth: Folders between the root and the page: 1 for /rules/{rule_id}.
         links: Names of other pages by path.
     """
-    shown = " ".join(link(path, name).html for path, name in links.items())
-    written = _PAGE.format(title=escape(visible(title)), links=shown, content=content)
+    others = " ".join(_shown(Link(name, path)) for path, name in links.items())
+    top = f'<a href="/">innodb-advisor</a>\n<nav aria-label="Pages">{others}</nav>'
+    written = _PAGE.format(title=_escaped(title), head=_HEAD, kind="read", top=top, content=content)
     # A proxy may have put a path before the root. No text has this: its quotation marks are escaped.
     return written.replace('href="/', f'href="{"../" * depth or "./"}')
 
 
-def element(name: str, content: Content, kind: str = "") -> str:
-    """An element, with a class where ``kind`` names one."""
-    of = f' class="{escape(kind)}"' if kind else ""
-    return f"<{name}{of}>{_html(content)}</{name}>"
+def file(document: TextDocument, *, old: bool = False) -> str:
+    """A document as one file that needs no other: no script, and one style sheet, bound by its hash.
+
+    Whoever serves it sends ``policy()`` as its Content-Security-Policy.
+
+    Args:
+        document: What to write.
+        old: Whether it is shown in grey, because there should be a newer one.
+    """
+    sections = [block.text for block in document.blocks if isinstance(block, Heading) and block.level == 2]
+    links = " ".join(_shown(Link(section, f"#{_anchor(section)}")) for section in sections)
+    return _PAGE.format(
+        title=_escaped(document.title),
+        head=_FILE_HEAD.format(policy=policy(), style=_style()),
+        kind="read read-old" if old else "read",
+        top=f'<span>innodb-advisor</span>\n<nav aria-label="Sections">{links}</nav>',
+        content=html(document),
+    )
 
 
-def link(path: str, text: str) -> Markup:
-    """A link to a path."""
-    return Markup(f'<a href="{escape(path)}">{escape(visible(text))}</a>')
+@functools.cache
+def policy() -> str:
+    """The Content-Security-Policy of a file: nothing is loaded and nothing runs; the style is known by its hash."""
+    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
-def preformatted(text: str) -> str:
-    """A text whose lines stay as they are."""
-    return f"<pre>{escape(visible_lines(text))}</pre>"
+@functools.cache
+def _style() -> str:
+    return "\n".join((_SHEETS / name).read_text(encoding="utf-8") for name in ("page.css", "read.css"))
 
 
-def details(summary: Content, content: str, *, shown: bool = False) -> str:
-    """HTML that is unfolded by its summary."""
-    return f"<details{' open' if shown else ''}>{element('summary', summary)}{content}</details>"
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[Content | float | None]]) -> str:
-    """A table, which is as wide as it needs to be within a page of any width."""
-    head = "".join(f'<th scope="col">{escape(visible(each))}</th>' for each in columns)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"{_WIDE}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+def html(document: TextDocument) -> str:
+    """The title and every block, to stand in a page."""
+    return f"<h1>{_escaped(document.title)}</h1>{blocks(document.blocks)}"
 
 
 def from_markdown(text: str) -> str:
@@ -110,22 +139,83 @@ def from_markdown(text: str) -> str:
         if token.attrs.pop("style", None) == "text-align:right":
             token.attrs["class"] = "read-number"
     written = str(reader.renderer.render(tokens, reader.options, {}))
-    return written.replace("<table>", _WIDE).replace("</table>", "</table></div>")
+    return written.replace("<table>", f"{_WIDE}<table>").replace("</table>", "</table></div>")
 
 
-def _cell(value: Content | float | None) -> str:
-    match value:
-        case None:
-            return element("td", "")
-        case bool():
-            return element("td", str(value).lower())
-        case int() | float():
-            return element("td", f"{value:,}", "read-number")
-        case str() if len(value) <= _SHORT:
-            return element("td", value, "read-short")
-        case _:
-            return element("td", value)
+def folded(summary: str, content: str) -> str:
+    """HTML that is unfolded by its summary."""
+    return f"<details><summary>{_escaped(summary)}</summary>{content}</details>"
 
 
-def _html(content: Content) -> str:
-    return content.html if isinstance(content, Markup) else escape(visible(content))
+def blocks(blocks: Iterable[Block]) -> str:
+    """HTML of the blocks."""
+    return "".join(map(_block, blocks))
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Heading():
+            return f'<h{block.level} id="{_anchor(block.text)}">{_escaped(block.text)}</h{block.level}>'
+        case Paragraph():
+            kind = "" if block.kind == "plain" else f' class="{block.kind}"'
+            return f"<p{kind}>{_escaped(block.text)}</p>"
+        case Instructions() | Details():
+            steps = "".join(_step(label, line) for label, line in block.lines)
+            return f'<dl class="steps">{steps}</dl>' if steps else ""
+        case TextTable():
+            return _table(block)
+        case Folded():
+            return folded(block.summary, blocks(block.blocks))
+        case Card():
+            return _card(block)
+
+
+def _card(card: Card) -> str:
+    server = f'<bdi class="read-server">{_shown(card.server)}</bdi>' if card.server else ""
+    sign = f'<span aria-hidden="true">{_MARKS[card.tone]}</span> ' if card.tone in _MARKS else ""
+    mark = f'<span class="severity severity-{card.tone}">{sign}{_escaped(card.mark.capitalize())}</span>'
+    head = f'<header class="finding-head">{server}{mark if card.mark else ""}</header>' if server or card.mark else ""
+    title = f"<h{card.level}>{_escaped(card.title)}</h{card.level}>"
+    kind = f"finding finding-{card.tone}" if card.tone else "finding"
+    return f'<article class="{kind}">{head}{title}{blocks(card.blocks)}</article>\n'
+
+
+def _step(label: str, line: str | Link) -> str:
+    content = _shown(line)
+    if label in _CODE:  # which may have several lines
+        content = f'<div class="code"><code dir="ltr">{escape(visible_lines(plain(line)))}</code></div>'
+    return f'<div class="step"><dt>{_LABELS.get(label, label.capitalize())}</dt><dd>{content}</dd></div>'
+
+
+def _table(table: TextTable) -> str:
+    """A table, which is as wide as it needs to be; on a phone each row is a block that names its columns."""
+    if not table.rows:
+        return ""
+    columns = [(_escaped(column), number in table.right) for number, column in enumerate(table.columns)]
+    head = "".join(f'<th scope="col">{column}</th>' for column, _ in columns)
+    body = "".join(f"<tr>{''.join(map(_cell, columns, row))}</tr>" for row in table.rows)
+    return f'{_WIDE}<table class="read-rows"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def _cell(column: tuple[str, bool], cell: Cell) -> str:
+    """A cell of a column: its title in HTML, and whether it is aligned to the right."""
+    title, right = column
+    text = plain(cell)
+    number = right or isinstance(cell, int | float)
+    kind = ' class="read-number"' if number else ' class="read-short"' if 0 < len(text) <= _SHORT else ""
+    return f'<td{kind} data-of="{title}">{_shown(cell)}</td>'
+
+
+def _shown(cell: Cell) -> str:
+    if isinstance(cell, Link):
+        return f'<a href="{escape(cell.path)}">{_escaped(cell.text)}</a>'
+    return _escaped(plain(cell))
+
+
+def _escaped(text: str) -> str:
+    return escape(visible(text))
+
+
+def _anchor(heading: str) -> str:
+    """The end of an address that leads to a heading."""
+    return re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-")

@@ -1,74 +1,78 @@
-"""Advice in markdown, for a ticket or a chat."""
+"""Documents in markdown, for a ticket or a chat."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 
-from advisor.contract.recommendation import Advice, Recommendation, SetAside
 from advisor.contract.visible import visible
-from advisor.render import phrases
+from advisor.render.document import (
+    STATEMENTS,
+    Block,
+    Card,
+    Details,
+    Folded,
+    Heading,
+    Instructions,
+    Paragraph,
+    TextDocument,
+    TextTable,
+    plain,
+)
 
 _MARKUP = re.compile(r"[\\`*\[\]|~]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|#(?=#*$)")
 """Marks of CommonMark and GFM, entities, underscores that do not lie within a word, and what ends a heading."""
 
 
-def markdown(advice: Advice) -> str:
-    """The recommendations, then findings set aside, failed rules and blind spots."""
-    lines = [f"# innodb-advisor: {inline(advice.server)}", "", f"{inline(phrases.origin(advice))}.", ""]
-    for found in advice.recommendations:
-        lines += [f"## {found.severity.value}: {inline(found.summary)}", "", *_recommendation(found), ""]
-    if not advice.recommendations:
-        lines += [phrases.NOTHING, ""]
-    for table in phrases.appendices(advice):
-        lines += [f"## {table.title}", "", row(table.columns), row(["---"] * len(table.columns))]
-        lines += [*map(row, table.rows), ""]
-    return "\n".join(lines)
+def markdown(document: TextDocument) -> str:
+    """The title, and every block; folded ones are left out."""
+    title = [f"# {inline(document.title)}"] if document.title else []
+    return "\n\n".join((*title, *(part for block in document.blocks for part in _parts(block)))) + "\n"
 
 
-def markdown_finding(found: Recommendation | SetAside) -> str:
-    """One recommendation as ``markdown`` has it; with the reason where it is set aside."""
-    lines: list[str] = []
-    if isinstance(found, SetAside):
-        lines, found = [f"Set aside: {inline(found.reason)}", ""], found.recommendation
-    lines = [f"# {found.severity.value}: {inline(found.summary)}", "", *lines]
-    return "\n".join([*lines, *_recommendation(found), ""])
+def _parts(block: Block) -> Iterator[str]:
+    """The paragraphs of a block; none of an empty one."""
+    match block:
+        case Heading():
+            yield f"{'#' * block.level} {inline(block.text)}"
+        case Paragraph():
+            yield inline(block.text)
+        case Instructions() if block.lines:
+            yield _sql(block.lines)
+        case Details() if block.lines:
+            yield "\n".join(f"- {label}: {inline(plain(line))}" for label, line in block.lines)
+        case TextTable() if block.rows:
+            marks = ["---:" if number in block.right else "---" for number in range(len(block.columns))]
+            rows = (
+                _row(map(inline, block.columns)),
+                _row(marks),
+                *(_row(inline(plain(cell)) for cell in row) for row in block.rows),
+            )
+            yield "\n".join(rows)
+        case Card():
+            title = ": ".join(inline(part) for part in (block.mark, plain(block.server), block.title) if part)
+            yield f"{'#' * block.level} {title}"
+            for inner in block.blocks:
+                yield from _parts(inner)
+        case Folded() | Instructions() | Details() | TextTable():
+            pass
 
 
-def _recommendation(found: Recommendation) -> list[str]:
-    sql = list(map(statement, phrases.instructions(found)))
-    lines = block(sql)
-    if found.effect is not None:
-        lines.append(f"Effect: {inline(phrases.effect(found.effect))}.  ")
-    if found.cost is not None:
-        lines.append(f"Cost: {inline(phrases.effect(found.cost))}.  ")
-    if found.others is not None:
-        lines.append(f"Others: {inline(phrases.effect(found.others))}.  ")
-    lines += [f"Or {inline(phrases.alternative(other))}.  " for other in found.alternatives]
-    if found.since is not None and found.judged_at is not None:
-        trend = f", {phrases.TRENDS[found.trend]}" if found.trend else ""
-        lines.append(f"Since {phrases.moment(found.since)}{trend}; last seen {phrases.moment(found.judged_at)}.  ")
-    lines += [f"Rule `{found.rule}`, confidence {found.confidence:g}, fingerprint `{found.fingerprint}`.", ""]
-    lines += ["| evidence | value | source |", "| --- | ---: | --- |"]
-    lines += [row((item.name.replace("_", " "), phrases.quantity(item), item.source)) for item in found.evidence]
-    return lines
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
-def statement(line: tuple[str, str]) -> str:
-    """A statement to apply, or a comment: the whole block can be pasted."""
-    label, text = line
-    return text if label == "apply" else phrases.comment(label, text)
-
-
-def block(sql: Sequence[str]) -> list[str]:
-    """Statements that can be pasted whole; the fence is longer than any backticks in a name."""
+def _sql(lines: Iterable[tuple[str, str]]) -> str:
+    """A block that can be pasted whole: it applies, and all else in it is a comment."""
+    sql = [text if label == "apply" else _comment(label, text) for label, text in lines]
+    # Longer than any backticks in a name.
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "\n".join(sql))), default=0))
-    return [f"{fence}sql", *sql, fence, ""]
+    return "\n".join((f"{fence}sql", *sql, fence))
 
 
-def row(cells: Sequence[str]) -> str:
-    """A row of a table."""
-    return f"| {' | '.join(map(inline, cells))} |"
+def _comment(label: str, text: str) -> str:
+    shown = text if label in STATEMENTS else visible(text)
+    return "\n".join(f"-- {line}" for line in f"{label}: {shown}".split("\n"))
 
 
 def inline(text: str) -> str:

@@ -1,53 +1,95 @@
-"""The phrases of an outcome: what was changed, predicted and measured."""
+"""What became of changes, as documents: the history, a finding that is gone, and the grades of recordings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from advisor.contract.recommendation import Number, tidy
-from advisor.ledger.entry import Changed, Compared, Found, Outcome, Promise
-from advisor.ledger.history import GoneFinding, GradedAdvice, History
-from advisor.render.phrases import BYTES, moment, setting_text, shown, statement, value_text
+from advisor.contract.templates import duration
+from advisor.ledger.entry import Changed, Compared, Found, Outcome, Promise, Result
+from advisor.ledger.grades import Grades, Stretch
+from advisor.ledger.history import GoneFinding, History
+from advisor.ledger.words import amount, named
+from advisor.render.document import Block, Card, Details, Heading, Paragraph, TextDocument, TextTable, Tone
+from advisor.render.phrases import counted, moment, setting_text, statement
 
-NOTHING = "No change of a setting was seen."
-OUTCOMES = "What became of changes"
-BESIDE_ADVICE = 10
-"""Outcomes that are shown after advice; `history` shows the others."""
-FINDINGS = "Findings that stood"
-FINDING_COLUMNS = ("rule", "of", "first seen", "last seen", "asked for", "fingerprint")
+NOTHING = Paragraph("No change of a setting was seen.")
+_TONES: dict[Result, Tone] = {Result.KEPT: "good", Result.MISSED: "warning", Result.OPEN: "info"}
 
 
-def head(outcome: Outcome) -> str:
-    """When, which settings, and what became of it."""
-    return f"{moment(outcome.at)}  {'; '.join(map(change, outcome.changes))}: {outcome.result.value}"
+def history(history: History) -> TextDocument:
+    """Every outcome, the newest first, and the findings that stood."""
+    blocks: list[Block] = [*cards(history.outcomes)] or [NOTHING]
+    if history.more_outcomes:
+        blocks.append(Paragraph(f"and {history.more_outcomes} older ones", "quiet"))
+    if history.findings:
+        blocks += [Heading("Findings that stood"), *map(_stood, history.findings)]
+    if history.more_findings:
+        blocks.append(Paragraph(f"and {history.more_findings} more findings", "quiet"))
+    if history.problem is not None:
+        blocks.append(Paragraph(f"not kept: {history.problem}", "problem"))
+    return TextDocument("innodb-advisor: what became of changes", tuple(blocks))
+
+
+def gone(finding: GoneFinding) -> TextDocument:
+    """A finding that is gone: since when and why, and what became of it before."""
+    lines = [] if finding.resolved_at is None else [("resolved", moment(finding.resolved_at))]
+    lines += [
+        ("because", finding.because),
+        ("seen", f"{moment(finding.first_seen)} to {moment(finding.last_seen)}"),
+        ("rule", _joined(finding.rule, _about(finding.subject), finding.severity.value, finding.fingerprint)),
+    ]
+    mark = "not seen now" if finding.resolved_at is None else "resolved"
+    card = Card(finding.summary, (Details(tuple(lines)),), mark=mark, level=1)
+    return TextDocument("", (card, *cards(finding.outcomes)))
+
+
+def grades(grades: Grades) -> TextDocument:
+    """The outcomes of each stretch of recordings, then the promises of all by rule."""
+    blocks: list[Block] = []
+    for stretch in grades.stretches:
+        blocks += [Heading(_stretch(stretch)), *cards(stretch.outcomes, level=3)]
+        blocks += [] if stretch.outcomes else [NOTHING]
+    if grades.rules:
+        columns = ("rule", "kept", "missed", "not comparable", "harm")
+        rows = tuple((rule.rule, rule.kept, rule.missed, rule.not_comparable, rule.harmful) for rule in grades.rules)
+        blocks += [Heading("Promises by rule"), TextTable(columns, rows)]
+    return TextDocument("innodb-advisor: grades", tuple(blocks))
+
+
+def cards(outcomes: Iterable[Outcome], level: int = 2) -> list[Card]:
+    """A card for each outcome: when, which settings, and what became of it."""
+    return [
+        Card(
+            f"{moment(outcome.at)}  {'; '.join(map(change, outcome.changes))}: {outcome.result.value}",
+            (Details(tuple(_details(outcome))),),
+            tone="critical" if outcome.harm else _TONES.get(outcome.result),
+            level=level,
+        )
+        for outcome in outcomes
+    ]
 
 
 def change(changed: Changed) -> str:
     """A setting with both values."""
     before, after = (
-        setting_text(changed.setting, each if each is None or isinstance(each, str) else tidy(float(each)))
-        for each in (changed.before, changed.after)
+        setting_text(changed.setting, value if value is None or isinstance(value, str) else tidy(float(value)))
+        for value in (changed.before, changed.after)
     )
     return f"{changed.setting} {before} -> {after}"
 
 
-def details(outcome: Outcome) -> Iterator[tuple[str, str]]:
-    """The finding, the promise beside what was measured, and what got worse: label and text of each line."""
-    return shown(_details(outcome))
-
-
 def _details(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """The finding, the promise beside what was measured, and what got worse: label and text of each line."""
     if outcome.rule is not None:
-        of = ".".join(outcome.subject.values())
         advised = "followed" if outcome.followed else "another value than it advises"
-        yield "rule", ", ".join(each for each in (outcome.rule, of, advised, outcome.fingerprint) if each)
+        yield "rule", _joined(outcome.rule, _about(outcome.subject), advised, outcome.fingerprint)
     if outcome.promise is not None:
-        yield "predicted", predicted(outcome.promise)
+        yield "predicted", _predicted(outcome.promise)
     if outcome.measured is not None:
-        off = "" if outcome.error is None else f", off by {signed(outcome.error)}"
-        yield "measured", f"{compared(outcome.measured)}{off}"
-    for each in outcome.harm:
-        yield "worse", compared(each)
+        error = "" if outcome.error is None else f", off by {_signed(outcome.error)}"
+        yield "measured", f"{_compared(outcome.measured)}{error}"
+    yield from (("worse", _compared(worse)) for worse in outcome.harm)
     if outcome.harm:
         for changed in outcome.changes:
             yield from (("take back", statement(sql)) for sql in changed.undo)
@@ -57,74 +99,50 @@ def _details(outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield "why", outcome.why
 
 
-def gone(found: GoneFinding) -> str:
-    """Whether a finding is known to be gone."""
-    return "not seen now" if found.resolved_at is None else "resolved"
+def _stood(finding: Found) -> Card:
+    asked = dict.fromkeys(f"{each.setting} = {setting_text(each.setting, each.to)}" for each in finding.promises)
+    lines = [("seen", f"{moment(finding.first_seen)} to {moment(finding.last_seen)}")]
+    lines += [("asked for", ", or ".join(asked))] if asked else []
+    return Card(_joined(finding.rule, _about(finding.subject), finding.fingerprint), (Details(tuple(lines)),), level=3)
 
 
-def gone_details(found: GoneFinding) -> Iterator[tuple[str, str]]:
-    """Since when and why it is gone: label and text of each line."""
-    return shown(_gone_details(found))
+def _stretch(stretch: Stretch) -> str:
+    return (
+        f"{stretch.server}, {', '.join(stretch.recordings)}: {moment(stretch.began)} to {moment(stretch.ended)}"
+        f" ({duration(stretch.ended - stretch.began)}, {stretch.collections} collections),"
+        f" {counted(len(stretch.findings), 'finding')}"
+    )
 
 
-def _gone_details(found: GoneFinding) -> Iterator[tuple[str, str]]:
-    if found.resolved_at is not None:
-        yield "resolved", moment(found.resolved_at)
-    yield "because", found.because
-    yield "seen", f"{moment(found.first_seen)} to {moment(found.last_seen)}"
-    of = ".".join(found.subject.values())
-    yield "rule", ", ".join(each for each in (found.rule, of, found.severity.value, found.fingerprint) if each)
-
-
-def left_out(history: History) -> Iterator[str]:
-    """What an answer lacks, and whether it would outlive a restart."""
-    if history.more_outcomes:
-        yield f"and {history.more_outcomes} older ones"
-    if history.more_findings:
-        yield f"and {history.more_findings} more findings"
-    if history.problem is not None:
-        yield f"not kept: {history.problem}"
-
-
-def older(advice: GradedAdvice) -> Iterator[str]:
-    """The outcomes that are not shown after advice."""
-    more = len(advice.outcomes) - BESIDE_ADVICE
-    if more > 0:
-        yield f"and {more} older ones: `innodb-advisor history` has them"
-
-
-def finding(found: Found) -> tuple[str, str, str, str, str, str]:
-    """A finding that stood, as FINDING_COLUMNS."""
-    asked = dict.fromkeys(f"{each.setting} = {setting_text(each.setting, each.to)}" for each in found.promises)
-    of = ".".join(found.subject.values())
-    return found.rule, of, moment(found.first_seen), moment(found.last_seen), ", or ".join(asked), found.fingerprint
-
-
-def predicted(promise: Promise) -> str:
+def _predicted(promise: Promise) -> str:
     """The promised quantity, and the stated error."""
-    stated = "" if promise.error is None else f" (at most {share(promise.error)} off)"
-    now, then = (_amount(each, promise.unit) for each in (promise.now, promise.predicted))
-    return f"{promise.quantity}: {now} -> {then}{stated}"
+    stated = "" if promise.error is None else f" (at most {_share(promise.error)} off)"
+    now, predicted = (amount(value, promise.unit) for value in (promise.now, promise.predicted))
+    return f"{promise.quantity}: {now} -> {predicted}{stated}"
 
 
-def compared(found: Compared) -> str:
+def _compared(compared: Compared) -> str:
     """A quantity before and after."""
-    of = f" of {'.'.join(found.subject.values())}" if found.subject else ""
-    before, after, noise = (_amount(each, found.unit) for each in (found.before, found.after, found.noise))
-    return f"{found.quantity}{of}: {before} -> {after} (noise {noise})"
+    values = (compared.before, compared.after, compared.noise)
+    before, after, noise = (amount(value, compared.unit) for value in values)
+    return f"{named(compared)}: {before} -> {after} (noise {noise})"
 
 
-def share(value: Number) -> str:
+def _share(value: Number) -> str:
     """A share in per cent, without its sign: one decimal below ten."""
     percent = 100 * abs(float(value))
     return f"{percent:.0f} %" if percent >= 9.95 else f"{percent:.1f} %"
 
 
-def signed(value: Number) -> str:
+def _signed(value: Number) -> str:
     """A share in per cent with its sign; 0 has none."""
-    shown = share(value)
-    return shown if float(shown.split()[0]) == 0 else f"{'-' if value < 0 else '+'}{shown}"
+    share = _share(value)
+    return share if share == "0.0 %" else f"{'-' if value < 0 else '+'}{share}"
 
 
-def _amount(value: Number, unit: str) -> str:
-    return value_text(value if unit.startswith(BYTES) else tidy(float(value)), unit)
+def _about(subject: Mapping[str, str]) -> str:
+    return ".".join(subject.values())
+
+
+def _joined(*parts: str | None) -> str:
+    return ", ".join(part for part in parts if part)

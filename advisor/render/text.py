@@ -1,55 +1,188 @@
-"""Advice for people: on a terminal, and as plain text."""
+"""Documents as text: on a terminal with its colours and width, or in a file. No text of a document is rich's markup."""
 
 from __future__ import annotations
 
-from rich.console import Console, Group
+import io
+import sys
+from collections.abc import Mapping
+from typing import IO
+
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.markdown import Markdown
 from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
 
-from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
-from advisor.render import phrases
-from advisor.render.terminal import in_file, joined, labelled, plain_table, words
+from advisor.contract.visible import visible, visible_lines
+from advisor.render.document import (
+    STATEMENTS,
+    Bar,
+    Block,
+    Card,
+    Cell,
+    Details,
+    Folded,
+    Heading,
+    Instructions,
+    LabelledLines,
+    Paragraph,
+    TextDocument,
+    TextTable,
+    Tone,
+    Toned,
+    plain,
+)
 
-_STYLE = {Severity.INFO: "cyan", Severity.WARNING: "yellow", Severity.CRITICAL: "bold red"}
+WIDTH = 200
+"""Columns of text for a file, a pipe or an HTTP response."""
+_PAGE_WIDTH = 100
+"""Columns of sentences, at most."""
+_INDENT, _GAP, _LABEL = 2, 2, 12
+"""Columns before the blocks of a card, between two columns of a table, and of a label."""
+_LONGEST_BAR, _SHORTEST_BAR = 48, 8
+"""Columns of a bar; where the terminal leaves fewer than the shortest, there are no bars."""
+_FOLDED = 24
+"""Columns that a table leaves to a text, which may be folded; a number may not."""
+_TONES: Mapping[Tone | None, str] = {
+    "good": "green",
+    "info": "cyan",
+    "warning": "yellow",
+    "critical": "bold red",
+    None: "bold",
+}
+_KINDS = {"plain": "", "quiet": "dim", "problem": "red"}
 
 
-def print_advice(out: Console, advice: Advice) -> None:
-    """Every recommendation with its evidence and SQL, then findings set aside, failed rules and blind spots."""
-    out.print(words(phrases.origin(advice), "dim"))
-    for found in advice.recommendations:
-        out.print()
-        out.print(_recommendation(found))
-    if not advice.recommendations:
-        out.print(phrases.NOTHING)
-    for appendix in phrases.appendices(advice):
-        table = plain_table(*appendix.columns)
-        for row in appendix.rows:
-            table.add_row(*map(words, row))
-        out.print(f"\n{appendix.title}:")
-        out.print(table)
+def console() -> Console:
+    """Standard output; in a file or a pipe, tables are not folded to a terminal's width."""
+    return _console(None, None if sys.stdout.isatty() else WIDTH)
 
 
-def plain(advice: Advice) -> str:
-    """The output of ``print_advice`` in a file."""
-    return in_file(lambda out: print_advice(out, advice))
+def show(document: TextDocument, out: Console | None = None) -> None:
+    """Print a document: on standard output where no console is given."""
+    out = out or console()
+    before: Block | None = None
+    for block in document.blocks:
+        after_heading = isinstance(before, Heading)
+        if before and not after_heading and (isinstance(block, Heading | Card) or isinstance(before, TextTable)):
+            out.print()
+        before = block
+        for renderable in _renderables(block, out, out.width):
+            out.print(renderable)
 
 
-def plain_finding(found: Recommendation | SetAside) -> str:
-    """One recommendation as ``plain`` has it; with the reason where it is set aside."""
-    return in_file(lambda out: _print_finding(out, found))
+def text(document: TextDocument, width: int = WIDTH) -> str:
+    """A document in a file of so many columns, without blanks at the ends of lines."""
+    file = io.StringIO()
+    show(document, _console(file, width))
+    return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
 
 
-def _print_finding(out: Console, found: Recommendation | SetAside) -> None:
-    if isinstance(found, SetAside):
-        out.print(words(f"Set aside: {found.reason}"))
-        found = found.recommendation
-    out.print(_recommendation(found))
+def show_markdown(text: str) -> None:
+    """Print a text in markdown on standard output."""
+    out = console()
+    with out.capture() as capture:
+        # A link shows where it leads: rules can be of others.
+        out.print(Markdown(visible_lines(text), hyperlinks=False), width=min(out.width, _PAGE_WIDTH))
+    print("\n".join(line.rstrip() for line in capture.get().strip("\n").splitlines()))
 
 
-def _recommendation(found: Recommendation) -> Group:
-    head = joined((found.severity.value, _STYLE[found.severity]), "  ", (found.summary, "bold"))
-    evidence = plain_table("evidence", "value", "unit", "source", right=(1,))
-    for item in found.evidence:
-        name, value = item.name.replace("_", " "), phrases.value_text(item.value, item.unit)
-        evidence.add_row(*map(words, (name, value, phrases.unit_text(item.unit), item.source)))
-    blocks = (labelled(phrases.instructions(found)), labelled(phrases.details(found), ""), evidence)
-    return Group(head, *(Padding(block, (0, 0, 0, 2), expand=False) for block in blocks))
+def _console(file: IO[str] | None, width: int | None) -> Console:
+    return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
+
+
+def _renderables(block: Block, out: Console, width: int) -> list[RenderableType]:
+    """What rich prints of a block; nothing for an empty one."""
+    match block:
+        case Heading():
+            return [_words(block.text, "bold")]
+        case Paragraph():
+            return [_words(block.text, _KINDS[block.kind])]
+        case Instructions() | Details():
+            return [_labelled(block.lines)] if block.lines else []
+        case TextTable():
+            return [_table(block, out, width)] if block.rows else []
+        case Card():
+            return [_card(block, out, width)]
+        case Folded():
+            return []
+
+
+def _words(text: str, style: str = "") -> Text:
+    """A text of anybody's in one line."""
+    return Text(visible(text), style)
+
+
+def _card(card: Card, out: Console, width: int) -> Group:
+    style = _TONES[card.tone]
+    parts = [(card.mark, style), (plain(card.server), ""), (card.title, "bold" if card.mark else style)]
+    head = Text("  ").join(_words(part, style) for part, style in parts if part)
+    blocks = [shown for block in card.blocks for shown in _renderables(block, out, width - _INDENT)]
+    return Group(head, *(Padding(block, (0, 0, 0, _INDENT), expand=False) for block in blocks))
+
+
+def _labelled(lines: LabelledLines) -> Text:
+    return Text("\n").join(
+        Text.assemble((f"{label:<{_LABEL}}", "dim"), _line(label, plain(line))) for label, line in lines
+    )
+
+
+def _line(label: str, line: str) -> str:
+    return visible_lines(line) if label in STATEMENTS else visible(line)
+
+
+def _table(table: TextTable, out: Console, width: int) -> RenderableType:
+    """A table without lines, and with those of its columns that there is room for."""
+    bars = [number for number in range(len(table.columns)) if isinstance(table.rows[0][number], Bar)]
+    right = {number for number in range(len(table.columns)) if number in table.right or _has_numbers(table, number)}
+    widths = {number: _width(table, number) for number in range(len(table.columns)) if number not in bars}
+    least = {number: size if number in right else min(size, _FOLDED) for number, size in widths.items()}
+    for number in table.optional:
+        if sum(least.values()) > width:
+            del least[number]
+    room = min(width - sum(widths[number] for number in least), _LONGEST_BAR)
+    drawn = bars if room >= _SHORTEST_BAR else []
+    written = RichTable(box=None, pad_edge=False, header_style="dim", padding=(0, _GAP, 0, 0))
+    shown = sorted((*least, *drawn))
+    for number in shown:
+        title = _words(table.columns[number])
+        written.add_column(title, overflow="fold", justify="right" if number in right else "left")
+    for row in table.rows:
+        written.add_row(*(_cell(row[number], out, room) for number in shown))
+    if not drawn:
+        return written
+    solid, light, stroke = _marks(out)
+    return Group(written, _words(f"{solid} at least, {stroke} expected, {light} at most", "dim"))
+
+
+def _width(table: TextTable, number: int) -> int:
+    """Columns of the terminal that a column takes if nothing is folded."""
+    texts = (table.columns[number], *(plain(row[number]) for row in table.rows))
+    return max(cell_len(visible(text)) for text in texts) + _GAP
+
+
+def _has_numbers(table: TextTable, number: int) -> bool:
+    return any(isinstance(row[number], int | float) for row in table.rows)
+
+
+def _cell(cell: Cell, out: Console, room: int) -> Text:
+    if isinstance(cell, Bar):
+        return _bar(cell, out, room)
+    return _words(plain(cell), _TONES[cell.tone] if isinstance(cell, Toned) else "")
+
+
+def _bar(bar: Bar, out: Console, width: int) -> Text:
+    """Solid up to the low bound, light up to the high one, with a stroke at what is expected."""
+    solid, light, stroke = _marks(out)
+    low, expected, high = (
+        round(width * value / bar.most) if bar.most else 0 for value in (bar.low, bar.expected, bar.high)
+    )
+    marks = [solid] * low + [light] * (high - low)
+    if low < expected <= high:
+        marks[expected - 1] = stroke
+    return Text("".join(marks) or (stroke if bar.high else ""), no_wrap=True)
+
+
+def _marks(out: Console) -> tuple[str, str, str]:
+    return ("#", "-", "|") if out.options.ascii_only else ("█", "░", "│")

@@ -121,7 +121,7 @@ def test_verdicts_are_served_and_stay_while_prometheus_is_dead(watched: Watched,
         away = said("/fleet")
         assert "Connection refused" in away["problem"]
         assert away["findings"] == first["findings"]
-        assert "fleet-is-old" in service.get("/fleet", headers={"Accept": "text/html"}, **login).text
+        assert "read-old" in service.get("/fleet", headers={"Accept": "text/html"}, **login).text
         ready = service.get("/readyz", **login)
         assert (ready.status_code, "ok, but no new report since" in ready.text) == (200, True)
         metrics = service.get("/metrics", **login).text

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from advisor.contract.fleet import FleetReport
-from advisor.render import fleet_html
+from advisor.render import fleet, html
 from tests.advisor.fleet import hostile, reports
 from tests.hostile_names import NAMES
 from tests.page.visitor import NARROWEST, Visitor, accessible, drawn, narrow, unfold
@@ -25,7 +25,7 @@ Shown = Callable[[FleetReport], Page]
 def show(visitor: Visitor, tmp_path: Path) -> Shown:
     def show_it(report: FleetReport) -> Page:
         path = tmp_path / "fleet.html"
-        path.write_text(fleet_html.html(report), encoding="utf-8")
+        path.write_text(html.file(fleet.report(report, fleet.PAGE)), encoding="utf-8")
         return visitor.open(path.as_uri())
 
     return show_it
@@ -47,7 +47,8 @@ def test_a_report_is_accessible_and_fits_a_phone(show: Shown) -> None:
 def test_an_old_report_is_readable_too(visitor: Visitor, tmp_path: Path) -> None:
     path = tmp_path / "fleet.html"
     said = "no new report since 2026-11-23 08:00:00 UTC: cannot connect: Connection refused"
-    path.write_text(fleet_html.html(reports.of(*reports.FEW), fleet_html.Served(said, "advise")), encoding="utf-8")
+    document = fleet.report(reports.of(*reports.FEW), fleet.PAGE, stale=said, advise="advise")
+    path.write_text(html.file(document, old=True), encoding="utf-8")
     page = visitor.open(path.as_uri())
     expect(page.get_by_text(said)).to_be_visible()
     narrow(page)
@@ -72,9 +73,9 @@ def test_the_keyboard_reaches_links_and_evidence(show: Shown) -> None:
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="The one change that saves most")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator("#best")).to_be_in_viewport()
-    evidence = page.locator("#best summary")
+    expect(page.locator("#the-one-change-that-saves-most")).to_be_in_viewport()
+    evidence = page.locator("article summary").first
     page.keyboard.press("Tab")
     expect(evidence).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator("#best details table")).to_be_visible()
+    expect(page.locator("article details table").first).to_be_visible()

@@ -172,6 +172,6 @@ FLEET_MESSAGES = (
 
 @pytest.mark.parametrize("message", FLEET_MESSAGES)
 def test_the_messages_of_the_fleets_page_are_the_programs_own(message: str) -> None:
-    sources = (*(docs.ROOT / "advisor/fleet").glob("*.py"), docs.ROOT / "advisor/render/fleet_phrases.py")
+    sources = (*(docs.ROOT / "advisor/fleet").glob("*.py"), docs.ROOT / "advisor/render/fleet.py")
     assert any(message in path.read_text(encoding="utf-8") for path in sources)
     assert message.strip() in docs.FLEET.read_text(encoding="utf-8").replace("\n", " ")

@@ -14,7 +14,9 @@ from advisor.contract.recommendation import Advice, Recommendation
 from advisor.facts import facts
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
-from advisor.render import markdown, text
+from advisor.render import advice as documents
+from advisor.render import text
+from advisor.render.markdown import markdown
 from advisor.render.phrases import amount
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
@@ -120,8 +122,8 @@ def test_every_text_has_the_effect_of_the_json(case: tuple[Window, Advice]) -> N
         assert found.effect is not None
         said = amount(found.effect)
         for shown in (
-            text.plain_finding(found),
-            markdown.markdown_finding(found),
+            text.text(documents.finding(found)),
+            markdown(documents.finding(found)),
             annotations_of(found, "", Links("http://a"))["description"],
         ):
             assert said in " ".join(shown.split())

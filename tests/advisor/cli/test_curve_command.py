@@ -18,7 +18,7 @@ from advisor.pool import estimate
 from advisor.pool.answer import MissCurve, answer
 from advisor.pool.curve import TIMES, Curve
 from advisor.pool.errors import Unanswerable
-from advisor.render import curve_svg, curve_text
+from advisor.render import curve_svg, models, text
 from exporter.snapshot import Snapshot
 from tests.advisor.building import capture, captured
 from tests.advisor.curves import curve, size
@@ -78,7 +78,7 @@ def test_the_model_answers_for_a_real_recording() -> None:
 @pytest.mark.parametrize(
     ("style", "shown"),
     [
-        ("text", curve_text.plain),
+        ("text", lambda answer: text.text(models.curve(answer))),
         ("svg", curve_svg.svg),
         ("json", lambda found: found.model_dump_json(indent=2) + "\n"),
     ],
@@ -89,11 +89,11 @@ def test_a_file_has_what_standard_output_has(
     printed = run("--recording", capture(SCAN), "--format", style)
     done = run("--recording", capture(SCAN), "--format", style, "-o", tmp_path / "curve")
     assert (printed.exit_code, done.exit_code, done.output) == (0, 0, "")
-    text = (tmp_path / "curve").read_text()
-    assert text == shown(answer(curve([size(each, 400.0 / each, items=300.0 / each) for each in TIMES]), SERVER))
-    assert [line.rstrip() for line in printed.stdout.splitlines()] == text.splitlines()
+    content = (tmp_path / "curve").read_text()
+    assert content == shown(answer(curve([size(each, 400.0 / each, items=300.0 / each) for each in TIMES]), SERVER))
+    assert [line.rstrip() for line in printed.stdout.splitlines()] == content.splitlines()
     if style == "svg":
-        ET.fromstring(text)  # noqa: S314 - made here
+        ET.fromstring(content)  # noqa: S314 - made here
     assert len(estimated.asked) == 2
 
 

@@ -15,7 +15,8 @@ from advisor.cli.main import main
 from advisor.cli.parameters import since
 from advisor.ledger.history import GradedAdvice, History, history
 from advisor.ledger.ledger import Ledger
-from advisor.render import history_markdown, history_text
+from advisor.render import outcomes, text
+from advisor.render.markdown import markdown
 from lab.servers import Server
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run
@@ -51,10 +52,10 @@ def test_the_directory_of_one_server_needs_no_server(run: Run, ask: Ask, tmp_pat
     assert History.model_validate_json(ended.stdout) == history(LEDGER, kept=True)
     same = ask("history", "--format", "json", env={"INNODB_ADVISOR_STATE_DIR": str(tmp_path)})
     assert same.stdout == ended.stdout
-    text = ask("history", "--state-dir", tmp_path).stdout
-    assert [line.rstrip() for line in text.splitlines()] == history_text.plain(history(LEDGER)).splitlines()
-    markdown = ask("history", "--state-dir", tmp_path, "--format", "markdown").stdout
-    assert markdown == history_markdown.history(history(LEDGER)) + "\n"
+    plain = ask("history", "--state-dir", tmp_path).stdout
+    assert [line.rstrip() for line in plain.splitlines()] == text.text(outcomes.history(history(LEDGER))).splitlines()
+    marked = ask("history", "--state-dir", tmp_path, "--format", "markdown").stdout
+    assert marked == markdown(outcomes.history(history(LEDGER)))
 
 
 def test_of_several_servers_one_is_named(ask: Ask, tmp_path: Path) -> None:
@@ -81,7 +82,7 @@ def test_a_recording_carries_it_for_history_and_advise(ask: Ask, tmp_path: Path)
     assert GradedAdvice.model_validate_json(advised.stdout).outcomes == history(LEDGER).outcomes
     assert "outcomes" not in json.loads(ask("advise", "--recording", capture(RECORDING), "--format", "json").stdout)
     text = ask("advise", "--recording", recording).stdout
-    assert "What became of changes:" in text
+    assert "What became of changes\n" in text
     assert "innodb_old_blocks_pct 37 -> 64: kept" in text
 
 

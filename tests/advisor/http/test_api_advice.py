@@ -13,7 +13,9 @@ from advisor.contract.recommendation import Advice, Severity
 from advisor.ledger.history import GradedRecommendation, GradedSetAside, dated
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
-from advisor.render import markdown, text
+from advisor.render import advice as documents
+from advisor.render import text
+from advisor.render.markdown import markdown
 from advisor.rules import check
 from advisor.rules.rulebook import Rulebook
 from advisor.rules.suppression import Suppression
@@ -133,7 +135,8 @@ def test_the_form_is_the_one_accepted_best(unlike: InProcess, accept: str, form:
         assert (response.status_code, response.headers["content-type"]) == (200, form)
         assert "Accept" in response.headers["vary"].split(", ")
     said = unlike.get("/advise", headers={"Accept": accept})
-    shown = {"text/markdown; charset=utf-8": markdown.markdown(whole), "text/plain; charset=utf-8": text.plain(whole)}
+    document = documents.advice(whole)
+    shown = {"text/markdown; charset=utf-8": markdown(document), "text/plain; charset=utf-8": text.text(document)}
     if form in shown:
         assert said.text == shown[form]
     else:

@@ -11,12 +11,12 @@ import pytest
 from advisor.advice.ledger_recorder import LedgerRecorder
 from advisor.advice.service import Service
 from advisor.http import app as application
-from advisor.http import examples
 from advisor.http.guard import Guard
 from advisor.ledger.history import GoneFinding, GradedRecommendation, History, history
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
-from advisor.render import history_markdown, history_text
+from advisor.render import outcomes, text
+from advisor.render.markdown import markdown
 from advisor.rules.rulebook import Rulebook
 from exporter.connection.errors import ServerError
 from exporter.state_file import StateFile
@@ -116,9 +116,9 @@ def test_the_form_is_what_the_client_accepts(sidecar: InProcess, accept: str, fo
     assert "Accept" in response.headers["vary"].split(", ")
     said = asked(sidecar)
     if accept.startswith("text/plain"):
-        assert response.text == history_text.plain(said)
+        assert response.text == text.text(outcomes.history(said))
     elif accept.startswith("text/markdown"):
-        assert response.text == history_markdown.history(said)
+        assert response.text == markdown(outcomes.history(said))
     assert problem(sidecar.get("/history", headers={"Accept": "image/png"})) == (
         406,
         "there are application/json, text/plain, text/markdown, text/html",
@@ -190,10 +190,3 @@ async def test_a_client_that_asks_for_much_without_end_is_slowed_down() -> None:
     assert much[:20] == [200] * 20
     assert much[-1] == 429
     assert usual == [200] * 22
-
-
-def test_the_examples_are_what_the_forms_write() -> None:
-    content = examples.history()
-    shown = History.model_validate(content["application/json"]["example"])
-    assert shown.outcomes
-    assert content["text/plain"]["example"] == history_text.plain(shown)

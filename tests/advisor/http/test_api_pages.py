@@ -15,7 +15,6 @@ from advisor.contract.recommendation import Advice
 from advisor.http import examples, pages
 from advisor.http.app import undescribed
 from advisor.pool.what_if import WhatIf, what_if
-from advisor.render import text
 from tests.advisor.building import RECORDING, advised, captured
 from tests.advisor.in_process import InProcess
 
@@ -188,10 +187,3 @@ def test_the_examples_match_a_capture_except_for_its_figures() -> None:
     assert [each.subject for each in WhatIf.model_validate(examples.WHAT_IF).tables] == [
         each.subject for each in predicted.tables
     ]
-
-
-def test_the_plain_text_examples_match_the_json_examples() -> None:
-    whole = examples.advice()
-    shown = Advice.model_validate(whole["application/json"]["examples"]["a setting to change"]["value"])
-    assert whole["text/plain"]["example"] == text.plain(shown)
-    assert examples.finding()["text/plain"]["example"] == text.plain_finding(shown.recommendations[0])

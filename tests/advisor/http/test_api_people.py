@@ -9,7 +9,8 @@ from urllib.parse import urljoin
 
 import pytest
 
-from advisor.render import html, snapshot_html
+from advisor.render import html
+from advisor.render.snapshot import section
 from advisor.rules import check
 from advisor.rules.record import record
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
@@ -109,10 +110,10 @@ def test_what_is_in_an_address_is_shown_as_text_and_splits_nothing(own: InProces
 def test_the_rules_are_listed_with_what_they_say_now(own: InProcess) -> None:
     page = opened(own, "/rules")
     now = {each["id"]: each for each in own.get("/rules").json()["rules"]}
-    rows = re.findall(r"<tr><td><a href=\"\./rules/([^\"]*)\">.*?</tr>", page)
+    rows = re.findall(r"<tr><td[^>]*><a href=\"\./rules/([^\"]*)\">.*?</tr>", page)
     assert rows == list(now)
     state = rf'<td[^>]*>(<a href="\./">firing</a>|{now[SCAN]["state"]})</td>'
-    assert re.search(rf'{SCAN}</a></td><td class="read-short">warning</td>{state}', page)
+    assert re.search(rf'{SCAN}</a></td><td class="read-short" data-of="severity">warning</td>{state}', page)
 
 
 def test_the_snapshot_is_folded_by_section_and_says_what_could_not_be_read(without_sources: InProcess) -> None:
@@ -120,14 +121,14 @@ def test_the_snapshot_is_folded_by_section_and_says_what_could_not_be_read(witho
     folded = re.findall(r"<details><summary>(\w+)", page)
     sections = [name for name, value in known.items() if name not in ("at", "server", "account", "outcomes", "read_at")]
     assert {*folded} >= {name for name in sections if known[name] is not None}
-    assert "<td>performance_schema is OFF</td>" in page
+    assert '<td data-of="why not">performance_schema is OFF</td>' in page
     assert "add performance_schema = ON to the server&#x27;s option file" in page
     page_size = known["variables"]["innodb_page_size"]
-    assert f'<td>innodb_page_size</td><td class="read-short">{page_size}</td>' in page
+    assert f'>innodb_page_size</td><td class="read-short" data-of="value">{page_size}</td>' in page
 
 
 def test_a_long_section_says_how_many_rows_are_left_out() -> None:
-    shown = snapshot_html.section("indexes", [{"name": str(number)} for number in range(502)])
+    shown = html.blocks((section("indexes", [{"name": str(number)} for number in range(502)]),))
     assert shown.count("<tr><td") == 500
     assert "2 more are in the JSON." in shown
 

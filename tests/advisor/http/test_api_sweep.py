@@ -11,7 +11,6 @@ from advisor.pool.answer import MissCurve, answer
 from advisor.pool.estimate import curve
 from advisor.pool.ranges import SettingRanges, ranges
 from advisor.pool.sweep import Sweep, sweep
-from advisor.render import curve_text
 from tests.advisor.building import RECORDING, captured
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import problem
@@ -74,4 +73,3 @@ def test_the_examples_are_real_answers() -> None:
     window, shown = captured("mysql-9.7/hot-set-exceeds-pool"), examples.curve()
     real = answer(curve(window.snapshots, math.inf, (0.5, 2.0)), str(window.latest.server))
     assert MissCurve.model_validate(shown["application/json"]["example"]) == real
-    assert shown["text/plain"]["example"] == curve_text.plain(real)

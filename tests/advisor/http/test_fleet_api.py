@@ -16,7 +16,7 @@ from advisor.fleet.watch import Watch
 from advisor.http import fleet as service
 from advisor.http.guard import Guard
 from advisor.http.limits import Limits
-from advisor.render import fleet_html
+from advisor.render import html
 from advisor.rules.rulebook import Rulebook
 from tests.advisor.building import RULES_FOLDER
 from tests.advisor.fleet import reports
@@ -94,17 +94,17 @@ async def test_while_prometheus_is_away_the_last_report_says_how_old_it_is(read:
         assert said["problem"] == "cannot connect to prometheus:9090: Connection refused"
         assert (said["age_seconds"], said["problem_since"]) == (690, reports.AT + 690)
         page = (await read.http.get(path, headers=BROWSER)).text
-        assert '<body class="read fleet-is-old">' in page
+        assert '<body class="read read-old">' in page
         assert "cannot connect to prometheus:9090: Connection refused; what is shown is" in page
     read.answer = REPORT
     await read.watch.look()
-    assert "fleet-is-old" not in (await read.http.get("/fleet", headers=BROWSER)).text.partition("<body")[2]
+    assert "read-old" not in (await read.http.get("/fleet", headers=BROWSER)).text.partition("<body")[2]
 
 
 async def test_browsers_get_pages_that_run_nothing_and_lead_to_each_server(read: Fleet) -> None:
     assert (await read.http.get("/")).headers["location"] == "fleet"
     answer = await read.http.get("/fleet", headers=BROWSER)
-    assert answer.headers["content-security-policy"] == f"{fleet_html.policy()}; frame-ancestors 'none'"
+    assert answer.headers["content-security-policy"] == f"{html.policy()}; frame-ancestors 'none'"
     assert "Accept" in answer.headers["vary"].split(", ")
     assert "<script" not in answer.text
     leads = set(re.findall(r'href="(advise\?server=[^"]*)"', answer.text))

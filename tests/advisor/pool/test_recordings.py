@@ -14,7 +14,8 @@ from advisor.pool.answer import answer
 from advisor.pool.curve import TIMES, Estimate
 from advisor.pool.errors import Unanswerable
 from advisor.pool.estimate import curve
-from advisor.render import curve_svg, curve_text
+from advisor.render import curve_svg, models
+from advisor.render import text as plain
 from tests.advisor.building import capture, captured
 
 ANSWERED = (
@@ -45,7 +46,7 @@ def test_a_curve_has_its_bounds_in_order_and_is_shown_in_every_form(name: str) -
     assert today is not None
     assert today.reads.low == today.reads.high == found.reads
     shown = answer(found, str(window.latest.server))
-    assert "today" in curve_text.plain(shown)
+    assert "today" in plain.text(models.curve(shown))
     assert "nan" not in curve_svg.svg(shown)
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from advisor.contract.recommendation import SetAside
 from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.history import GradedAdvice, Wanted, graded, history
 from advisor.ledger.ledger import Ledger
-from advisor.render import history_markdown, history_text, markdown, text
-from advisor.render.terminal import in_file
+from advisor.render import advice as documents
+from advisor.render import outcomes as outcome_documents
+from advisor.render import text
+from advisor.render.document import TextDocument
+from advisor.render.markdown import markdown
 from tests.advisor.building import RECORDING, advised, captured
 from tests.advisor.ledger.entries import RULE, closed, found, opened, unasked
 
@@ -18,7 +23,7 @@ LEDGER = Ledger.of([found(), closed("1" * 16), unasked("2" * 16), opened("3" * 1
 
 
 def test_an_outcome_says_what_was_predicted_and_what_was_measured() -> None:
-    said = history_text.plain(history(Ledger.of([closed()])))
+    said = text.text(outcome_documents.history(history(Ledger.of([closed()]))))
     assert said.splitlines() == [
         "2026-11-21 06:20:40 UTC  innodb_old_blocks_pct 37 -> 64: kept",
         "  rule        scan-exceeds-old-sublist, shop.orders, followed, a63178a321b3b23c",
@@ -30,46 +35,46 @@ def test_an_outcome_says_what_was_predicted_and_what_was_measured() -> None:
 
 def test_harm_comes_with_the_statement_that_takes_it_back() -> None:
     harmful = unasked(changes=closed().changes)
-    said = history_text.plain(history(Ledger.of([harmful])))
+    said = text.text(outcome_documents.history(history(Ledger.of([harmful]))))
     assert "  worse       pages read per second: 6 -> 900 (noise 2)\n" in said
     assert "  take back   SET GLOBAL innodb_old_blocks_pct = 37;\n" in said
 
 
-@pytest.mark.parametrize("write", [history_text.plain, history_markdown.history])
-def test_every_outcome_and_finding_is_shown_in_both_forms(write: object) -> None:
-    assert callable(write)
-    said = str(write(history(LEDGER)))
+@pytest.mark.parametrize("write", [text.text, markdown])
+def test_every_outcome_and_finding_is_shown_in_both_forms(write: Callable[[TextDocument], str]) -> None:
+    said = write(outcome_documents.history(history(LEDGER)))
     for outcome in LEDGER.outcomes.values():
         assert f": {outcome.result}\n" in said
         assert outcome.why in said
     assert "Findings that stood" in said
     assert "2026-11-21 06:19:40 UTC" in said
-    cut = str(write(history(LEDGER, Wanted(limit=1), kept=True, problem="No space left on device")))
+    cut = write(
+        outcome_documents.history(history(LEDGER, Wanted(limit=1), kept=True, problem="No space left on device"))
+    )
     assert "and 3 older ones" in cut
     assert "not kept: No space left on device" in cut
 
 
-@pytest.mark.parametrize("write", [history_text.plain, history_markdown.history])
-def test_no_history_says_so(write: object) -> None:
-    assert callable(write)
-    assert "No change of a setting was seen." in write(history(Ledger()))
+@pytest.mark.parametrize("write", [text.text, markdown])
+def test_no_history_says_so(write: Callable[[TextDocument], str]) -> None:
+    assert "No change of a setting was seen." in write(outcome_documents.history(history(Ledger())))
 
 
 def test_names_are_escaped_in_markdown() -> None:
     odd = closed(subject={"schema": "shop", "table": "a|b*`<c"})
-    assert r"shop.a\|b\*\`&lt;c" in history_markdown.history(history(Ledger.of([odd])))
+    assert r"shop.a\|b\*\`&lt;c" in markdown(outcome_documents.history(history(Ledger.of([odd]))))
 
 
 def test_a_finding_is_followed_by_its_outcomes_and_without_any_is_as_ever() -> None:
     [finding] = [each for each in advised(captured(RECORDING)).recommendations if each.rule == RULE]
     for shown in (finding, SetAside(recommendation=finding, reason="on purpose")):
-        before = text.plain_finding(shown)
-        assert history_text.plain_finding(graded(shown, Ledger())) == before
-        said = history_text.plain_finding(graded(shown, LEDGER))
+        before = text.text(documents.finding(shown))
+        assert text.text(documents.finding(graded(shown, Ledger()))) == before
+        said = text.text(documents.finding(graded(shown, LEDGER)))
         assert said.startswith(before)
         assert said.count("innodb_old_blocks_pct 37 -> 64: ") == 3
-        in_markdown = history_markdown.finding(graded(shown, LEDGER))
-        assert in_markdown.startswith(markdown.markdown_finding(shown))
+        in_markdown = markdown(documents.finding(graded(shown, LEDGER)))
+        assert in_markdown.startswith(markdown(documents.finding(shown)))
         assert in_markdown.count("## 2026-11-21") == 3
 
 
@@ -77,10 +82,10 @@ def test_advice_is_followed_by_the_newest_outcomes() -> None:
     advice = advised(captured(RECORDING))
     outcomes: tuple[Outcome, ...] = tuple(closed(f"{number:016x}") for number in range(12))
     shown = GradedAdvice.model_construct(**dict(advice), outcomes=outcomes)
-    said = in_file(lambda out: history_text.print_advice(out, shown))
-    assert said.startswith(text.plain(advice))
+    said = text.text(documents.advice(shown))
+    assert said.startswith(text.text(documents.advice(advice)))
     assert said.count("innodb_old_blocks_pct 37 -> 64: kept") == 10
     assert said.endswith("and 2 older ones: `innodb-advisor history` has them\n")
-    in_markdown = history_markdown.advice(shown)
-    assert in_markdown.startswith(markdown.markdown(advice))
+    in_markdown = markdown(documents.advice(shown))
+    assert in_markdown.startswith(markdown(documents.advice(advice)))
     assert in_markdown.count("innodb_old_blocks_pct 37 -> 64: kept") == 10

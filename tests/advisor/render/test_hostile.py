@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from xml.etree import ElementTree as ET
 
 import pytest
 from markdown_it import MarkdownIt
 
 from advisor.alerting.alert import annotations_of, labels_of, with_outcome
-from advisor.contract.json_text import json_of
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Action, Advice, Blind, Evidence, Failed, Recommendation, SetAside, about
 from advisor.contract.sql import identifier
 from advisor.contract.visible import visible
 from advisor.ledger.entry import Outcome
-from advisor.render import html, markdown, phrases, svg, text
+from advisor.render import advice as documents
+from advisor.render import html, phrases, text
+from advisor.render.document import STATEMENTS, Instructions, TextDocument
+from advisor.render.markdown import inline, markdown
 from tests.advisor.fleet import reports
 from tests.advisor.fleet.test_renderings import Page, squeezed
 from tests.hostile_names import NAMES, raw
@@ -60,43 +61,34 @@ def everything() -> Advice:
     return advice()
 
 
-@pytest.mark.parametrize("form", [text.plain, markdown.markdown, json_of])
-def test_nothing_raw_is_in_any_form(form: Callable[[Advice], str], everything: Advice) -> None:
-    said = form(everything)
+@pytest.mark.parametrize("form", [text.text, markdown, html.html, html.file])
+def test_nothing_raw_is_in_any_form(form: Callable[[TextDocument], str], everything: Advice) -> None:
+    said = form(documents.advice(everything))
     said.encode()
     assert not raw(said)
 
 
 def test_a_terminal_shows_every_name_in_one_line(everything: Advice) -> None:
-    said = squeezed(text.plain(everything))
+    said = squeezed(text.text(documents.advice(everything)))
     assert [each for each in NAMES if squeezed(visible(each)) not in said] == []
 
 
 def test_markdown_shows_every_name_and_obeys_none(everything: Advice) -> None:
-    written = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(markdown.markdown(everything))
+    written = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(markdown(documents.advice(everything)))
     page = Page(written)
     assert [each for each in NAMES if squeezed(visible(each)) not in squeezed(page.text)] == []
     assert not page.tags & {"a", "img", "em", "strong", "s", "script", "style", "hr", "blockquote", "ol"}
-    assert "<!channel>" not in markdown.inline("<!channel>")
+    assert "<!channel>" not in inline("<!channel>")
 
 
-def test_html_shows_every_name_and_obeys_none() -> None:
-    rows = [(each, each) for each in NAMES]
-    source = html.page(NAMES[0], html.table(NAMES, rows) + html.preformatted("\n".join(NAMES)))
-    page = Page(source)
-    assert not raw(source)
-    assert not page.tags & {"script", "img", "style", "i", "b"}
-    assert [each for each in NAMES if squeezed(visible(each)) not in squeezed(page.text)] == []
-
-
-def test_a_picture_shows_every_name() -> None:
-    root = svg.picture(10, 10, "\n".join(NAMES), "", "")
-    for each in NAMES:
-        svg.label(root, 0, 0, each, "")
-    said = svg.document(root)
-    assert not raw(said)
-    read = [each.text for each in ET.fromstring(said) if each.tag.endswith("text")]  # noqa: S314 - our own
-    assert read == [visible(each) or None for each in NAMES]
+def test_html_shows_every_name_and_obeys_none(everything: Advice) -> None:
+    for source in (
+        html.page(NAMES[0], html.html(documents.advice(everything))),
+        html.file(documents.advice(everything)),
+    ):
+        page = Page(source)
+        assert not page.tags & {"script", "img", "i", "b"}
+        assert [each for each in NAMES if squeezed(visible(each)) not in squeezed(page.text)] == []
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
@@ -110,8 +102,9 @@ def test_what_can_be_pasted_is_the_statement_and_nothing_else_is_one(name: str) 
 def test_a_statement_keeps_the_lines_of_its_author() -> None:
     assert phrases.statement("SELECT 1\nFROM `a`") == "SELECT 1\nFROM `a`;"
     assert phrases.statement("SELECT 1\nFROM `a\nb`").startswith("-- ")
-    assert markdown.statement(("roll back", "SELECT 1\nFROM a;")) == "-- roll back: SELECT 1\n-- FROM a;"
-    assert markdown.statement(("roll back", "SELECT 1 FROM `a  b`;")) == "-- roll back: SELECT 1 FROM `a  b`;"
+    lines = (("roll back", "SELECT 1\nFROM `a  b`;"), ("do", "this\nand that"))
+    block = markdown(TextDocument("", (Instructions(lines),)))
+    assert block == "```sql\n-- roll back: SELECT 1\n-- FROM `a  b`;\n-- do: this\\nand that\n```\n"
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
@@ -124,7 +117,7 @@ def test_annotations_of_an_alert_show_and_call_nobody(name: str) -> None:
         assert not [call for call in ("<!channel>", "<@U", "<https:", "@here") if call in each]
     for line in told["description"].split("\n"):
         label, _, said = line.partition(": ")
-        if label in phrases.STATEMENTS and not said.startswith(("-- ", "SET ")):
+        if label in STATEMENTS and not said.startswith(("-- ", "SET ")):
             assert identifier(name) in said
 
 

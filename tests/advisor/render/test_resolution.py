@@ -16,7 +16,8 @@ from advisor.ledger.history import GoneFinding
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
-from advisor.render import history_markdown, history_text
+from advisor.render import outcomes, text
+from advisor.render.markdown import markdown
 from advisor.render.resolution import gone
 from advisor.rules import check
 from advisor.rules.rulebook import Rulebook, RuleSet
@@ -60,7 +61,7 @@ def test_the_condition_that_does_not_hold_is_named_with_its_values(idle: Assessm
 
 
 def test_a_table_that_is_not_scanned_any_more_is_named(idle: Assessment) -> None:
-    elsewhere = told(subject={"schema": "shop", "table": "items"}, last_seen=1e12)
+    elsewhere = told(subject={"schema": "shop", "table": "items"}, last_seen=2e10)
     assert said(elsewhere, idle).because == "there is no shop.items among scans now"
 
 
@@ -72,7 +73,7 @@ def test_a_blind_rule_resolves_nothing() -> None:
     last = assessed(
         captured("mariadb-10.11/read-ahead-wasted"), rule_set(check.load_file(RULES_FOLDER / f"{RULE}.yaml"))
     )
-    answer = said(told(resolved_at=None, last_seen=1e12), last)
+    answer = said(told(resolved_at=None, last_seen=2e10), last)
     assert answer.resolved_at is None
     assert "its rule is blind now: table_scans: performance_schema is OFF" in answer.because
 
@@ -80,7 +81,7 @@ def test_a_blind_rule_resolves_nothing() -> None:
 def test_a_rule_that_fails_resolves_nothing(make_rule: MakeRule) -> None:
     rule = make_rule(evidence=[{"name": "none", "value": "1.0 / 0.0", "source": "nowhere"}])
     last = assessed(captured("mysql-9.7/idle"), rule_set(rule))
-    answer = said(told(rule="plain", subject={}, resolved_at=None, last_seen=1e12), last)
+    answer = said(told(rule="plain", subject={}, resolved_at=None, last_seen=2e10), last)
     assert (answer.resolved_at, answer.because) == (
         None,
         "its rule fails now: the rule failed: a value is inf: a division by zero?",
@@ -88,7 +89,7 @@ def test_a_rule_that_fails_resolves_nothing(make_rule: MakeRule) -> None:
 
 
 def test_a_rule_that_was_removed_or_changed_is_named(idle: Assessment) -> None:
-    assert said(told(rule="gone", last_seen=1e12), idle).because == "there is no rule gone any more"
+    assert said(told(rule="gone", last_seen=2e10), idle).because == "there is no rule gone any more"
     assert said(told(rule_version="1"), idle).because.count("its rule was changed") == 1
 
 
@@ -130,14 +131,14 @@ def test_while_the_server_is_away_it_says_so_and_what_is_remembered() -> None:
 
 def test_text_and_markdown_have_all_of_it() -> None:
     answer = said(told(last_seen=AT, resolved_at=AT + 90), None, closed(), problem="a*b")
-    plain, marked = history_text.plain_gone(answer), history_markdown.gone(answer)
-    for text in (plain, marked):
+    plain, marked = text.text(outcomes.gone(answer)), markdown(outcomes.gone(answer))
+    for shown in (plain, marked):
         for part in ("2026-11-21 06:21:10 UTC", "measured 12 pages", FINGERPRINT, RULE, "shop.orders", Result.KEPT):
-            assert part in text
-    assert plain.startswith("RESOLVED  shop.orders")
+            assert part in shown
+    assert plain.startswith("resolved  shop.orders")
     assert marked.startswith("# resolved: shop.orders")
     assert r"a\*b" in marked
-    assert history_text.plain_gone(said(told(resolved_at=None), None)).startswith("NOT SEEN NOW")
+    assert text.text(outcomes.gone(said(told(resolved_at=None), None))).startswith("not seen now")
 
 
 def test_a_finding_is_resolved_in_the_ledger_when_its_rule_no_longer_makes_it() -> None:

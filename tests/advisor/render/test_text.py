@@ -15,7 +15,9 @@ from advisor.advice import evaluation
 from advisor.contract import templates
 from advisor.contract.recommendation import Action, Advice, Change, Recommendation, SetAside
 from advisor.observe.window import Window
-from advisor.render import markdown, phrases, text
+from advisor.render import advice as documents
+from advisor.render import text
+from advisor.render.markdown import markdown
 from advisor.rules import check
 from advisor.rules.suppression import Suppression
 from tests.advisor.building import RULES_FOLDER, captured, server, snapshot
@@ -27,8 +29,24 @@ SCAN = check.load_file(RULES_FOLDER / "scan-exceeds-old-sublist.yaml")
 
 def printed(advice: Advice, width: int = 200) -> str:
     out = io.StringIO()
-    text.print_advice(Console(file=out, width=width), advice)
+    text.show(documents.advice(advice), Console(file=out, width=width))
     return out.getvalue()
+
+
+def in_text(advice: Advice) -> str:
+    return text.text(documents.advice(advice))
+
+
+def in_markdown(advice: Advice) -> str:
+    return markdown(documents.advice(advice))
+
+
+def finding_in_text(finding: Recommendation | SetAside) -> str:
+    return text.text(documents.finding(finding))
+
+
+def finding_in_markdown(finding: Recommendation | SetAside) -> str:
+    return markdown(documents.finding(finding))
 
 
 def scanned(name: str = "mysql-9.7/repeated-scan") -> Advice:
@@ -70,29 +88,29 @@ def test_a_server_without_set_persist_gets_no_such_line() -> None:
 
 
 def test_silence_is_said() -> None:
-    assert printed(scanned("mysql-9.7/idle")).splitlines()[1:] == [phrases.NOTHING]
+    assert printed(scanned("mysql-9.7/idle")).splitlines()[1:] == [documents.NOTHING]
 
 
 def test_what_rules_could_not_see_comes_with_its_cure() -> None:
     shown = printed(scanned("mariadb-10.11/read-ahead-wasted"))
-    assert "Blind rules: data they need is missing:" in shown
+    assert "Blind rules: data they need is missing\n" in shown
     assert "performance_schema is OFF" in shown
     assert "add performance_schema = ON" in shown
 
 
 def test_an_action_is_said_with_its_statements(unlike: Advice) -> None:
-    shown = text.plain(unlike)
+    shown = in_text(unlike)
     assert "  do          Add an index\n" in shown
     assert "  apply       CREATE INDEX a ON t (a);\n" in shown
     assert "  roll back   DROP INDEX a ON t;\n" in shown
     assert "```sql\n-- do: Add an index\nCREATE INDEX a ON t (a);\n-- roll back: DROP INDEX a ON t;\n```" in (
-        markdown.markdown(unlike)
+        in_markdown(unlike)
     )
 
 
 def test_what_is_set_aside_or_broken_comes_after_what_is_advised(unlike: Advice) -> None:
     [overruled] = unlike.overruled
-    for shown in (text.plain(unlike), markdown.markdown(unlike)):
+    for shown in (in_text(unlike), in_markdown(unlike)):
         titles = [
             "Overruled by another recommendation",
             "Suppressed by the configuration",
@@ -110,17 +128,17 @@ def test_what_is_set_aside_or_broken_comes_after_what_is_advised(unlike: Advice)
 
 def test_a_finding_that_is_set_aside_says_why(unlike: Advice) -> None:
     for aside in (*unlike.overruled, *unlike.suppressed):
-        for shown in (text.plain_finding(aside), markdown.markdown_finding(aside)):
+        for shown in (finding_in_text(aside), finding_in_markdown(aside)):
             assert f"Set aside: {aside.reason}" in " ".join(shown.split())
             assert aside.recommendation.changes[0].apply[0] in shown
             assert aside.recommendation.fingerprint in shown
 
 
 def test_one_recommendation_is_shown_as_among_others(unlike: Advice) -> None:
-    whole = markdown.markdown(unlike)
+    whole = in_markdown(unlike)
     for found in unlike.recommendations:
-        assert text.plain_finding(found) in text.plain(unlike)
-        title, _, rest = markdown.markdown_finding(found).partition("\n")
+        assert finding_in_text(found) in in_text(unlike)
+        title, _, rest = finding_in_markdown(found).partition("\n")
         assert f"#{title}\n{rest}" in whole
 
 
@@ -130,7 +148,7 @@ def test_a_change_that_is_made_elsewhere_says_where_and_what_to_know() -> None:
     elsewhere = found.changes[0].model_copy(
         update={"apply": (), "rollback": (), "persist": (), "via": "DB parameter group", "note": "It needs a restart."}
     )
-    shown = text.plain_finding(found.model_copy(update={"changes": (elsewhere,)}))
+    shown = finding_in_text(found.model_copy(update={"changes": (elsewhere,)}))
     assert shown.splitlines()[1:4] == [
         f"  set         {elsewhere.config}",
         "  where       DB parameter group",
@@ -141,7 +159,7 @@ def test_a_change_that_is_made_elsewhere_says_where_and_what_to_know() -> None:
 def test_no_line_of_a_block_does_more_than_apply(unlike: Advice) -> None:
     """A block that is pasted whole applies the changes and takes nothing back."""
     for found in unlike.recommendations:
-        [block] = re.findall(r"```sql\n(.*?)```", markdown.markdown_finding(found), re.DOTALL)
+        [block] = re.findall(r"```sql\n(.*?)```", finding_in_markdown(found), re.DOTALL)
         run = [line for line in block.splitlines() if not line.startswith("-- ")]
         parts: tuple[Change | Action, ...] = (*found.changes, *found.actions)
         applied = [each for part in parts for each in part.apply]
@@ -162,7 +180,7 @@ def test_names_are_no_markdown() -> None:
             "actions": (Action(do="drop ```x```\nDROP TABLE t", apply=("DROP INDEX ```` ON t",)),),
         }
     )
-    shown = markdown.markdown_finding(SetAside(recommendation=odd, reason="a|b"))
+    shown = finding_in_markdown(SetAside(recommendation=odd, reason="a|b"))
     assert r"# warning: a\|b &lt;b>x&lt;/b> \`y\` \*z\* \[l\](u)\\n# h" in shown
     assert "\nSet aside: a\\|b\n" in shown
     assert "\n-- do: drop ```x```\\nDROP TABLE t\n" in shown  # a comment to its end
@@ -178,7 +196,7 @@ def test_a_narrow_terminal_loses_nothing() -> None:
 def test_markdown_has_the_sql_in_a_block_and_the_evidence_in_a_table() -> None:
     advice = scanned()
     [found] = advice.recommendations
-    shown = markdown.markdown(advice)
+    shown = in_markdown(advice)
     assert shown.startswith("# innodb-advisor: mysql 9.7.")
     assert f"## warning: {found.summary}\n\n```sql\n{found.changes[0].apply[0]};\n-- roll back: SET GLOBAL" in shown
     pages = f"{found.evidence[0].value:,} pages"
@@ -186,8 +204,8 @@ def test_markdown_has_the_sql_in_a_block_and_the_evidence_in_a_table() -> None:
 
 
 def test_markdown_says_silence_and_blindness() -> None:
-    shown = markdown.markdown(scanned("mariadb-10.11/read-ahead-wasted"))
-    assert phrases.NOTHING in shown
+    shown = in_markdown(scanned("mariadb-10.11/read-ahead-wasted"))
+    assert documents.NOTHING in shown
     [row] = [line for line in shown.split("\n") if "performance_schema is OFF" in line]  # once, whatever it blinds
     assert re.match(r"\| \S.*table_scans \| .*scan-exceeds-old-sublist \| performance_schema is OFF \| add perf", row)
 
@@ -199,8 +217,8 @@ def test_a_recommendation_of_nothing_but_words_is_shown() -> None:
         | {"changes": (), "evidence": (), "effect": None, "cost": None, "others": None, "alternatives": ()}
         | {"since": None, "actions": ({"do": "Ask somebody"},)}
     )
-    assert "  do          Ask somebody\n  rule " in text.plain_finding(bare)
-    assert "Effect" not in markdown.markdown_finding(bare)
+    assert "  do          Ask somebody\n  rule " in finding_in_text(bare)
+    assert "Effect" not in finding_in_markdown(bare)
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (119.4, "119 s"), (120.0, "2 min"), (3600.0, "60 min")])

@@ -1,0 +1,151 @@
+"""A document for people, as a tree of blocks: phrases build it; text.py, markdown.py and html.py write it.
+
+Texts are plain, and may hold anything: each form makes visible what does not show, and escapes its own markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from advisor.contract.recommendation import Severity
+
+Tone = Literal["good", "info", "warning", "critical"]
+"""What a finding or an outcome means for its reader; forms colour by it."""
+TONES: Mapping[Severity, Tone] = {
+    Severity.INFO: "info",
+    Severity.WARNING: "warning",
+    Severity.CRITICAL: "critical",
+}
+STATEMENTS = frozenset({"apply", "roll back", "keep"})
+"""Labels of lines that are SQL: they may be pasted, and only they may have several lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A text that leads to a path or an address on a page; other forms have the text alone."""
+
+    text: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Toned:
+    """A word with its colour."""
+
+    text: str
+    tone: Tone
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A range drawn as a bar, on the scale of its column; plain text alone has it.
+
+    Attributes:
+        low, expected, high: The range, and the value to expect.
+        most: The value at the bar's full length.
+    """
+
+    low: float
+    expected: float
+    high: float
+    most: float
+
+
+Cell: TypeAlias = str | float | Link | Toned | Bar | None
+LabelledLines: TypeAlias = tuple[tuple[str, str | Link], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading; that of the whole document is level 1."""
+
+    text: str
+    level: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A sentence or more."""
+
+    text: str
+    kind: Literal["plain", "quiet", "problem"] = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """What to do: lines after their labels. Those labelled as `STATEMENTS` are SQL as it can be pasted."""
+
+    lines: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What to know: lines after their labels."""
+
+    lines: LabelledLines
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A table.
+
+    Attributes:
+        right: Numbers of the columns of texts that are aligned to the right; numbers always are.
+        optional: Numbers of the columns that a narrow terminal leaves out, in this order.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    right: tuple[int, ...] = ()
+    optional: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Blocks that a page unfolds by their summary; text and markdown leave them out."""
+
+    summary: str
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A finding or an outcome: its title, and what belongs to it.
+
+    Attributes:
+        mark: A word before the title: the severity.
+        server: The server that it is about, where there are several.
+    """
+
+    title: str
+    blocks: tuple[Block, ...]
+    mark: str = ""
+    tone: Tone | None = None
+    server: str | Link = ""
+    level: int = 2
+
+
+Block: TypeAlias = Heading | Paragraph | Instructions | Details | TextTable | Folded | Card
+
+
+@dataclass(frozen=True, slots=True)
+class TextDocument:
+    """A whole document. Its title heads markdown and a page; a terminal has the command above it instead."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+
+def plain(cell: Cell) -> str:
+    """The text of a cell."""
+    match cell:
+        case None | Bar():
+            return ""
+        case Link() | Toned():
+            return cell.text
+        case str():
+            return cell
+        case _:
+            return f"{cell:,}"
