@@ -9,7 +9,7 @@ from advisor.advice.evaluation import advice
 from advisor.advice.judgement import Judgement
 from advisor.advice.trace import Evaluation, RuleState, states
 from advisor.contract.recommendation import Advice, Blind
-from advisor.ledger.entry import Found
+from advisor.ledger.entry import RememberedFinding
 from advisor.observe.window import Window
 from advisor.rules.rulebook import RuleSet
 from exporter.snapshot import Snapshot
@@ -37,12 +37,12 @@ class Assessment:
         """Whether its newest snapshot is in the window: no restart and no change of settings came in between."""
         return window.snapshots[0].at <= self.snapshot.at <= window.latest.at
 
-    def about(self, found: Found) -> tuple[Evaluation, ...]:
+    def about(self, found: RememberedFinding) -> tuple[Evaluation, ...]:
         """What the rule of a finding says of its subject now, or of the server as a whole where that settles it."""
         of_rule = (each for each in self.trace if each.rule == found.rule)
         return tuple(each for each in of_rule if not each.subject or each.subject == found.subject)
 
-    def is_gone(self, found: Found) -> bool:
+    def is_gone(self, found: RememberedFinding) -> bool:
         """Whether its rule was judged and no longer makes it. One that is blind or has failed may still be true."""
         return all(each.verdict is None for each in self.about(found))
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from advisor.advice.assessment import Assessment
 from advisor.files.stored import StoredItems
 from advisor.ledger.entry import ENTRY
-from advisor.ledger.ledger import Ledger, Versions
-from advisor.ledger.versions import versions
+from advisor.ledger.ledger import Ledger, rule_versions
 from advisor.rules.rulebook import RuleSet
 from exporter.snapshot import Snapshot
 from exporter.state_file import StateFile
@@ -32,9 +31,9 @@ class LedgerRecorder:
         self.is_stored = state is not None
         self.ledger = (ledger or Ledger()) if self._items is None else Ledger.of(self._items.load())
         if self.is_stored and self.ledger != Ledger():
-            log.info("found a ledger of %d entries", len(self.ledger.entries))
+            log.info("found a ledger of %d entries", len(self.ledger.by_key))
         self._seen: tuple[Snapshot | None, Assessment | None] = (None, None)
-        self._by: tuple[RuleSet | None, Versions] = (None, Versions())
+        self._versions: tuple[RuleSet | None, Mapping[str, str]] = (None, {})
 
     @property
     def problem(self) -> str | None:
@@ -55,18 +54,18 @@ class LedgerRecorder:
         if all(now is before for now, before in zip(seen, self._seen, strict=True)):
             return
         self._seen = seen
-        if self._by[0] is not rule_set:
-            self._by = rule_set, versions(rule_set.rules)
+        if self._versions[0] is not rule_set:
+            self._versions = rule_set, rule_versions(rule_set.rules)
         try:
-            self.ledger = await asyncio.to_thread(self._observed, tuple(history), last, self._by[1])
+            self.ledger = await asyncio.to_thread(self._observed, tuple(history), last)
         except Exception:
             log.exception("the ledger missed a collection")
 
-    def _observed(self, history: Sequence[Snapshot], last: Assessment | None, by: Versions) -> Ledger:
+    def _observed(self, history: Sequence[Snapshot], last: Assessment | None) -> Ledger:
         if last is None:
-            ledger, new = self.ledger.observe(history, None, by)
+            ledger, new = self.ledger.observe(history, None)
         else:
-            ledger, new = self.ledger.observe(history, last.advice, by, last.is_gone)
+            ledger, new = self.ledger.observe(history, last.advice, self._versions[1], last.is_gone)
         if new and self._items is not None:
             self._items.keep(ledger.by_key)
         return ledger

@@ -14,9 +14,8 @@ from advisor.advice.fits import Fits
 from advisor.advice.judgement import CLEAR_SECONDS, Judgement, Options, judge
 from advisor.advice.remembered import Remembered
 from advisor.advice.rounds import Judge
-from advisor.ledger.grades import Stretch
-from advisor.ledger.ledger import Ledger
-from advisor.ledger.versions import versions
+from advisor.ledger.grades import GradedStretch
+from advisor.ledger.ledger import Ledger, rule_versions
 from advisor.observe.limits import LONGEST_GAP, MAY_READ
 from advisor.observe.window import Window
 from advisor.rules.rulebook import RuleSet
@@ -51,7 +50,7 @@ class Replaying:
             judge: Judges a window by rules.
         """
         self.ledger, self._judge = ledger or Ledger(), judge
-        self._rules, self._may_read, self._versions = rule_set, may_read, versions(rule_set.rules)
+        self._rules, self._may_read, self._versions = rule_set, may_read, rule_versions(rule_set.rules)
         self._fits = Fits()
         self._history: deque[Snapshot] = deque(maxlen=MOST_SNAPSHOTS)
         self._breaks = 0
@@ -87,19 +86,19 @@ class Replaying:
         same = (last.server, last.account) == (snapshot.server, snapshot.account)
         return same and 0 < snapshot.at - last.at <= LONGEST_GAP
 
-    def stretch(self, recordings: Sequence[str]) -> Stretch:
+    def stretch(self, recordings: Sequence[str]) -> GradedStretch:
         """What was found so far; something was replayed.
 
         Args:
             recordings: Names of the recordings that the snapshots are from.
         """
-        return Stretch(
+        return GradedStretch(
             recordings=tuple(recordings),
             server=str(self._history[-1].server),
             began=self._began,
             ended=self._history[-1].at,
             collections=self._collections,
-            findings=tuple(self.ledger.found.values()),
+            findings=tuple(self.ledger.findings.values()),
             outcomes=tuple(self.ledger.outcomes.values()),
         )
 

@@ -24,7 +24,7 @@ from advisor.advice.turns import Turns
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice
 from advisor.contract.settings import SettingValue
-from advisor.ledger.history import History, Wanted, dated, history
+from advisor.ledger.history import History, HistoryFilter, dated, history
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
@@ -380,7 +380,7 @@ class Service:
         """The statements behind a table: the only answer for which the server is asked beside the collections."""
         return await self._statements.behind(table)
 
-    def history(self, wanted: Wanted) -> History:
+    def history(self, wanted: HistoryFilter) -> History:
         """What became of changes, and the findings that stood."""
         return history(self.books.ledger, wanted, kept=self.books.is_stored, problem=self.books.problem)
 

@@ -74,7 +74,7 @@ def advise(
     remembered = Remembered(_memory(state_dir, where), setup.may_read)
     ledger = None if where.recording else sources.ledger_in(state_dir, where.server().address)
     source = sources.observed_source(where, watch, interval, machine)
-    ledger = ledger or sources.carried_by(source) or Ledger()
+    ledger = ledger or sources.ledger_of(source) or Ledger()
     service = Service(
         source,
         rules,

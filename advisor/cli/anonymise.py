@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -23,8 +24,7 @@ def anonymise(*, recording: Path, output: Path) -> None:
     RECORDING stays as it is. Of a truncated one all complete collections are taken.
     """
     from advisor.cli.output import say
-    from advisor.ledger.carried import CarriedLedger, ledger_of
-    from advisor.ledger.ledger import Ledger
+    from advisor.ledger.recorded import ledger_lines, recorded_ledger
     from advisor.rules.rulebook import builtin_ids
     from exporter.files import replacing
     from exporter.recording.anonymise import AnonymousRecorder
@@ -36,7 +36,7 @@ def anonymise(*, recording: Path, output: Path) -> None:
     try:
         with replacing(output) as part, AnonymousRecorder(part) as recorder:
             try:
-                copy(recording, recorder, lambda lines: CarriedLedger(ledger_of(lines) or Ledger(), rules))
+                copy(recording, recorder, lambda lines: partial(ledger_lines, recorded_ledger(lines), rules))
             except TruncatedRecording as error:
                 if not recorder.collections:
                     raise

@@ -14,7 +14,7 @@ from advisor.cli.exits import FINDINGS, epilog
 from advisor.cli.options import SetupOptions, format_option, output_option, setup_options
 
 if TYPE_CHECKING:
-    from advisor.ledger.grades import Grades, Stretch
+    from advisor.ledger.grades import GradedStretch, Grades
 
 
 @click.command(
@@ -83,7 +83,7 @@ def grade(
         sys.exit(FINDINGS)
 
 
-def _stretches(recordings: Sequence[Path], setup: SetupOptions, window: float) -> Iterator[Stretch]:
+def _stretches(recordings: Sequence[Path], setup: SetupOptions, window: float) -> Iterator[GradedStretch]:
     """The recordings in the order of their time; one that goes on where the last one ended belongs to its stretch."""
     from advisor.advice.replay import Replaying
     from advisor.cli.output import progress_bar

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,6 +111,7 @@ def history(
     from advisor.contract.settings import SETTINGS
     from advisor.ledger import history as histories
     from advisor.ledger.entry import Result
+    from advisor.ledger.ledger import MOST_OUTCOMES
 
     for name in settings:
         if name not in SETTINGS:
@@ -117,7 +119,7 @@ def history(
     if recording is not None:
         if dsn or defaults_file or _on_command_line("state_dir"):
             raise click.UsageError("--recording stands alone: it replaces the directory and the server")
-        ledger = _carried_ledger(recording)
+        ledger = _recorded_ledger(recording)
     elif state_dir is not None:
         ledger = _stored_ledger(state_dir, dsn or os.environ.get(DSN_VARIABLE) or None, defaults_file)
     else:
@@ -125,8 +127,15 @@ def history(
             "name the directory of `serve` with --state-dir, or a file with --recording; "
             "a `serve` without --state-dir answers GET /history"
         )
-    wanted = histories.Wanted(rules, fingerprints, tuple(map(Result, results)), settings, _unix_seconds(since), limit)
-    shown = histories.history(ledger, wanted, kept=recording is None)
+    history_filter = histories.HistoryFilter(
+        rule=list(rules),
+        fingerprint=list(fingerprints),
+        setting=list(settings),
+        result=list(map(Result, results)),
+        since=_moment(since),
+        limit=min(limit, MOST_OUTCOMES),
+    )
+    shown = histories.history(ledger, history_filter, kept=recording is None)
     _print(shown, style)
     if fails(shown.outcomes, fail_on):
         sys.exit(FINDINGS)
@@ -137,16 +146,18 @@ def _on_command_line(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def _unix_seconds(since: float | None) -> float | None:
-    """Unix seconds; a negative number is so many seconds ago."""
-    return since if since is None or since >= 0 else time.time() + since
+def _moment(since: float | None) -> datetime | None:
+    """A time in Unix seconds; a negative number is so many seconds ago."""
+    if since is None:
+        return None
+    return datetime.fromtimestamp(since if since >= 0 else time.time() + since, UTC)
 
 
-def _carried_ledger(recording: Path) -> Ledger:
-    from advisor.cli.sources import carried_by
+def _recorded_ledger(recording: Path) -> Ledger:
+    from advisor.cli.sources import ledger_of
     from advisor.observe.source import Replay
 
-    ledger = carried_by(Replay(recording))
+    ledger = ledger_of(Replay(recording))
     if ledger is None:
         raise Unusable(f"{recording} carries no history: `record --state-dir` writes one that does")
     return ledger

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from advisor.cli.exits import Unusable, epilog
 from advisor.cli.options import SourceOptions, recording_output_option, server_options, state_option
 
 if TYPE_CHECKING:
-    from advisor.ledger.carried import CarriedLedger
+    from exporter.recording.file import LedgerLines
 
 
 @click.command(
@@ -69,7 +70,7 @@ def record(
                 output=output,
                 progress=progress,
                 recorder=AnonymousRecorder if anonymise else Recorder,
-                ledger=lambda: _carried(state_dir, address),
+                ledger=lambda: _ledger_lines(state_dir, address),
             )
     except OSError as error:
         raise Unusable(f"cannot write {output}: {error.strerror}") from error
@@ -81,11 +82,11 @@ def record(
     say(f"{output}: {output.stat().st_size:,} bytes", err=True)
 
 
-def _carried(folder: Path | None, address: str) -> CarriedLedger | None:
-    """What became of advice, as it is now. A journal that cannot be read by now spoils no recording."""
+def _ledger_lines(folder: Path | None, address: str) -> LedgerLines | None:
+    """What became of advice, as it is now. A state file that cannot be read by now spoils no recording."""
     from advisor.cli import sources
     from advisor.cli.output import say
-    from advisor.ledger.carried import CarriedLedger
+    from advisor.ledger.recorded import ledger_lines
     from advisor.rules.rulebook import builtin_ids
 
     try:
@@ -93,4 +94,4 @@ def _carried(folder: Path | None, address: str) -> CarriedLedger | None:
     except Unusable as error:
         say(f"the recording carries no history: {error}", err=True)
         return None
-    return None if ledger is None else CarriedLedger(ledger, builtin_ids())
+    return None if ledger is None else partial(ledger_lines, ledger, builtin_ids())

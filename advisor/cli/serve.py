@@ -175,7 +175,7 @@ def composed(
                 apart=ModelProcesses(),
                 remembered=lambda: Remembered(hours.memory if hours else None, setup.may_read),
                 remember=hours.remember if hours else None,
-                books=LedgerRecorder(sources.carried_by(source), state),
+                books=LedgerRecorder(sources.ledger_of(source), state),
                 target=None if where.recording else where.server().address,
                 links=links,
             )

@@ -10,9 +10,9 @@ from advisor.cli.exits import Unusable
 from advisor.cli.options import SourceOptions
 from advisor.cli.output import progress_bar, say
 from advisor.files.stored import stored_items
-from advisor.ledger.carried import ledger_of
 from advisor.ledger.entry import ENTRY, Outcome, Result
 from advisor.ledger.ledger import Ledger
+from advisor.ledger.recorded import recorded_ledger
 from advisor.observe import observation
 from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
@@ -102,9 +102,11 @@ def ledger_in(folder: Path | None, address: str) -> Ledger | None:
     return None if folder is None else ledger_at(state_file.path_of(folder, address))
 
 
-def carried_by(source: SnapshotSource) -> Ledger | None:
-    """The ledger that a recording carries; None where it carries none, and for a server."""
-    return ledger_of(source.ledger) if isinstance(source, Replay) else None
+def ledger_of(source: SnapshotSource) -> Ledger | None:
+    """The ledger of a recording; None where it has none, and for a server."""
+    if not isinstance(source, Replay) or source.ledger is None:
+        return None
+    return recorded_ledger(source.ledger)
 
 
 def fails(outcomes: Sequence[Outcome], fail_on: str | None) -> bool:

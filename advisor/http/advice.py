@@ -135,7 +135,7 @@ async def finding(
     if form == HTML:  # relative: a proxy may have put a path before it
         return RedirectResponse(f"../#{quote(fingerprint, safe='')}", HTTPStatus.SEE_OTHER, NEGOTIATED)
     ledger = service.books.ledger
-    before = ledger.found.get(fingerprint)
+    before = ledger.findings.get(fingerprint)
     try:
         last = await service.fresh_assessment(wanted.window)
     except Unseen as unseen:

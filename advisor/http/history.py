@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from advisor.advice.service import Service
 from advisor.contract.settings import SETTINGS
@@ -16,56 +14,12 @@ from advisor.http.answers import as_asked, negotiated
 from advisor.http.dependencies import TheService
 from advisor.http.limits import costly
 from advisor.http.problems import documented, near
-from advisor.ledger.entry import Result
-from advisor.ledger.history import SHOWN, History, Wanted
-from advisor.ledger.ledger import MOST_OUTCOMES
+from advisor.ledger.history import History, HistoryFilter
 from advisor.render import html, outcomes
 
 _FORMS = ("application/json", "text/plain", "text/markdown", "text/html")
 
-_TIME = WithJsonSchema(
-    {"anyOf": [{"type": "string", "format": each} for each in ("date-time", "date")] + [{"type": "number"}]}
-)
-"""pydantic takes all of these, and documents the first."""
-
 router = APIRouter(tags=["advice"])
-
-
-class HistoryFilter(BaseModel):
-    """Which outcomes and findings are wanted; by default all."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    rule: list[str] = Field([], description="Of these rules; may be repeated.", examples=[["scan-exceeds-old-sublist"]])
-    fingerprint: list[str] = Field(
-        [], description="Of these findings; may be repeated.", examples=[[examples.FINGERPRINT]]
-    )
-    result: list[Result] = Field([], description="With these results; may be repeated.", examples=[["missed"]])
-    setting: list[str] = Field(
-        [], description="Of these settings; may be repeated.", examples=[["innodb_old_blocks_pct"]]
-    )
-    since: Annotated[datetime, _TIME] | None = Field(
-        None,
-        description="Changed or graded, or for findings seen, at this time or later: ISO 8601, UTC where it names no "
-        "zone; or Unix seconds.",
-        examples=["2026-11-23"],
-    )
-    limit: int = Field(SHOWN, ge=1, le=MOST_OUTCOMES, description="Outcomes at most, and findings.", examples=[20])
-
-    @property
-    def wanted(self) -> Wanted:
-        """The same, as the ledger is asked."""
-        since = self.since
-        if since is not None and since.tzinfo is None:
-            since = since.replace(tzinfo=UTC)
-        return Wanted(
-            rules=self.rule,
-            fingerprints=self.fingerprint,
-            results=self.result,
-            settings=self.setting,
-            since=None if since is None else since.timestamp(),
-            limit=self.limit,
-        )
 
 
 @router.get(
@@ -92,7 +46,7 @@ def history(  # in a thread: a thousand outcomes take a while to write
     """The part of the history that is wanted."""
     form = negotiated(request, _FORMS)
     _refuse_unknown(wanted, service)
-    found = service.history(wanted.wanted)
+    found = service.history(wanted)
     if form == "text/html":
         return pages.read("History", html.html(outcomes.history(found)))
     return as_asked(form, found, outcomes.history)
@@ -101,9 +55,9 @@ def history(  # in a thread: a thousand outcomes take a while to write
 def _refuse_unknown(wanted: HistoryFilter, service: Service) -> None:
     """Raise HTTPException, 422, for what nothing can have. A rule that is gone may still have outcomes."""
     ledger = service.books.ledger
-    found = (each.rule for each in ledger.found.values())
-    of_outcomes = (each.rule for each in ledger.outcomes.values() if each.rule is not None)
-    rules = dict.fromkeys((*service.book.rule_set.origins, *found, *of_outcomes))
+    findings = (finding.rule for finding in ledger.findings.values())
+    outcomes = (outcome.rule for outcome in ledger.outcomes.values() if outcome.rule is not None)
+    rules = dict.fromkeys((*service.book.rule_set.origins, *findings, *outcomes))
     for what, names, known in (("rule", wanted.rule, rules), ("setting", wanted.setting, SETTINGS)):
         for name in names:
             if name not in known:

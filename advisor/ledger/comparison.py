@@ -25,7 +25,7 @@ _CHANCE = 0.025
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class Level:
     """A quantity over a reading, at the work of a second before the change.
 
     Attributes:
@@ -44,24 +44,24 @@ class Side:
     @property
     def swing(self) -> float:
         """How far it goes up and down by itself from window to window: a standard deviation."""
-        known = [each for each in self.windows if each is not None]
+        known = [value for value in self.windows if value is not None]
         return statistics.stdev(known) if len(known) > 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """A quantity before and after.
+class LevelChange:
+    """A quantity before and after a change.
 
     Attributes:
         moved: By what share more, or less, of the work was asked for: reads for a row may move with it by themselves.
     """
 
-    before: Side
-    after: Side
+    before: Level
+    after: Level
     moved: float = 0.0
 
 
-def side(reading: Reading, measure: Measure, scale: float, window_seconds: float = WINDOW_SECONDS) -> Side | None:
+def level(reading: Reading, measure: Measure, scale: float, window_seconds: float = WINDOW_SECONDS) -> Level | None:
     """A quantity over a reading; None where nothing was done, or too little to tell chance.
 
     Args:
@@ -74,10 +74,10 @@ def side(reading: Reading, measure: Measure, scale: float, window_seconds: float
     if quotient is None or len(measure.bases) < 2:
         return None
     windows = _by_window(reading, measure, window_seconds)
-    amounts, bases = ([sum(each[part] for each in window) for window in windows] for part in (0, 1))
+    amounts, bases = ([sum(slice_[part] for slice_ in window) for window in windows] for part in (0, 1))
     of_slices = _variance(measure.amounts, measure.bases)
     of_windows = _variance(amounts, bases) if len(windows) >= _MANY_WINDOWS else 0.0
-    return Side(
+    return Level(
         quotient * scale,
         max(of_slices, of_windows) * scale**2,
         float(len(measure.bases) - 1 if of_slices >= of_windows else len(windows) - 1),
@@ -85,35 +85,35 @@ def side(reading: Reading, measure: Measure, scale: float, window_seconds: float
     )
 
 
-def together(pairs: Sequence[Pair]) -> Pair:
+def sum_of(changes: Sequence[LevelChange]) -> LevelChange:
     """The sum of quantities; one that was idle in a window counts with its mean there."""
-    weights = [max(pair.before.value, pair.after.value) for pair in pairs]  # what reads most says how much all moved
-    moved = sum(weight * pair.moved for weight, pair in zip(weights, pairs, strict=True)) / (sum(weights) or 1.0)
-    return Pair(_sum([pair.before for pair in pairs]), _sum([pair.after for pair in pairs]), moved)
+    weights = [max(change.before.value, change.after.value) for change in changes]  # what reads most weighs most
+    moved = sum(weight * change.moved for weight, change in zip(weights, changes, strict=True)) / (sum(weights) or 1.0)
+    return LevelChange(_sum([change.before for change in changes]), _sum([change.after for change in changes]), moved)
 
 
-def _sum(sides: Sequence[Side]) -> Side:
-    count = min(len(each.windows) for each in sides)
-    windows = [each.windows[len(each.windows) - count :] for each in sides]
-    return Side(
-        sum(each.value for each in sides),
-        sum(each.variance for each in sides),
-        min(each.degrees for each in sides),
+def _sum(levels: Sequence[Level]) -> Level:
+    count = min(len(level.windows) for level in levels)
+    windows = [level.windows[len(level.windows) - count :] for level in levels]
+    return Level(
+        sum(level.value for level in levels),
+        sum(level.variance for level in levels),
+        min(level.degrees for level in levels),
         tuple(
-            sum(each.value if value is None else value for each, value in zip(sides, values, strict=True))
+            sum(level.value if value is None else value for level, value in zip(levels, values, strict=True))
             for values in zip(*windows, strict=True)
         ),
     )
 
 
-def compared(quantity: str, unit: str, subject: Subject, pair: Pair, comparisons: int) -> Compared:
+def compared(quantity: str, unit: str, subject: Subject, change: LevelChange, comparisons: int) -> Compared:
     """A quantity before and after the change; ``comparisons`` is how many are made at once.
 
     ``worse`` needs all of: a rise beyond noise, by a share and an amount that matter, far beyond its swings before,
     by a larger share than the work moved by, and over each of the last LEAST_WINDOWS windows more than over any window
     before.
     """
-    before, after = pair.before, pair.after
+    before, after = change.before, change.after
     noise = _quantile(before, after, comparisons) * (before.variance + after.variance) ** 0.5
     rise = after.value - before.value
     return Compared(
@@ -124,7 +124,7 @@ def compared(quantity: str, unit: str, subject: Subject, pair: Pair, comparisons
         after=_rounded(after.value),
         noise=_rounded(noise),
         worse=_lasted(before, after)
-        and rise > max(noise, matters(unit, before.value), _SWINGS * before.swing, pair.moved * before.value),
+        and rise > max(noise, matters(unit, before.value), _SWINGS * before.swing, change.moved * before.value),
     )
 
 
@@ -137,24 +137,24 @@ def matters(unit: str, before: float) -> float:
     return max(share * before, least)
 
 
-def _lasted(before: Side, after: Side) -> bool:
-    last, known = after.windows[-LEAST_WINDOWS:], [each for each in before.windows if each is not None]
+def _lasted(before: Level, after: Level) -> bool:
+    last, known = after.windows[-LEAST_WINDOWS:], [value for value in before.windows if value is not None]
     if min(len(last), len(known)) < LEAST_WINDOWS:
         return False
-    return all(each is not None and each > max(known) for each in last)
+    return all(value is not None and value > max(known) for value in last)
 
 
 def _by_window(reading: Reading, measure: Measure, window_seconds: float) -> list[list[tuple[float, float]]]:
     """Amounts and work of the slices of each whole window, oldest first; windows are counted from the end."""
-    found: dict[int, list[tuple[float, float]]] = {}
+    by_window: dict[int, list[tuple[float, float]]] = {}
     elapsed = 0.0
     for seconds, amount, base in zip(
         reversed(reading.seconds), reversed(measure.amounts), reversed(measure.bases), strict=True
     ):
-        found.setdefault(int((elapsed + seconds / 2) // window_seconds), []).append((amount, base))
+        by_window.setdefault(int((elapsed + seconds / 2) // window_seconds), []).append((amount, base))
         elapsed += seconds
     whole = round(elapsed / window_seconds)
-    return [found[number] for number in sorted(found, reverse=True) if number < max(1, whole)]
+    return [by_window[number] for number in sorted(by_window, reverse=True) if number < max(1, whole)]
 
 
 def _variance(amounts: Sequence[float], bases: Sequence[float]) -> float:
@@ -163,11 +163,11 @@ def _variance(amounts: Sequence[float], bases: Sequence[float]) -> float:
     if count < 2 or not base:
         return 0.0
     quotient = sum(amounts) / base
-    residuals = sum((amount - quotient * each) ** 2 for amount, each in zip(amounts, bases, strict=True))
+    residuals = sum((amount - quotient * part) ** 2 for amount, part in zip(amounts, bases, strict=True))
     return float(count / (count - 1) * residuals / base**2)
 
 
-def _quantile(before: Side, after: Side, comparisons: int) -> float:
+def _quantile(before: Level, after: Level, comparisons: int) -> float:
     """Standard errors that chance exceeds in none of the comparisons, at least two: Student's t for Welch's test.
 
     Chance is shared out among them (Bonferroni). The quantile is by its expansion in the degrees of freedom (Abramowitz
@@ -175,7 +175,7 @@ def _quantile(before: Side, after: Side, comparisons: int) -> float:
     """
     z = statistics.NormalDist().inv_cdf(1.0 - _CHANCE / max(1, comparisons))
     both = before.variance + after.variance
-    parts = sum(each.variance**2 / each.degrees for each in (before, after) if each.degrees)
+    parts = sum(level.variance**2 / level.degrees for level in (before, after) if level.degrees)
     degrees = both**2 / parts if parts else 1e6
     t = z + (z**3 + z) / (4 * degrees) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * degrees**2)
     return max(2.0, t)

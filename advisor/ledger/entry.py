@@ -1,4 +1,4 @@
-"""The entries of the ledger: findings, outcomes and what outcomes compare. All are written to the journal as JSON."""
+"""The entries of the ledger: findings, outcomes and what outcomes compare. They are stored as JSON."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Promise(Frozen):
     error: Number | None = Field(None, description="What it may be off, relative to now.")
 
 
-class Found(Frozen):
+class RememberedFinding(Frozen):
     """A finding that stood."""
 
     kind: Literal["found"] = "found"
@@ -124,7 +124,7 @@ class Outcome(Frozen):
     @property
     def harm(self) -> tuple[Compared, ...]:
         """What the change was not made for, and reads or waits more."""
-        return tuple(each for each in self.others if each.worse and each.quantity in (READ, WAITED))
+        return tuple(other for other in self.others if other.worse and other.quantity in (READ, WAITED))
 
 
 class Baseline(Frozen):
@@ -135,7 +135,7 @@ class Baseline(Frozen):
     reading: Reading
 
 
-Entry = Annotated[Found | Outcome | Baseline, Field(discriminator="kind")]
+Entry = Annotated[RememberedFinding | Outcome | Baseline, Field(discriminator="kind")]
 """What is stored, and what recordings carry."""
 ENTRY: TypeAdapter[Entry] = TypeAdapter(Entry)
 
@@ -143,7 +143,7 @@ ENTRY: TypeAdapter[Entry] = TypeAdapter(Entry)
 def key(entry: Entry) -> str:
     """What names an entry: a later one with the same key replaces it."""
     match entry:
-        case Found():
+        case RememberedFinding():
             return f"{entry.kind} {entry.fingerprint}"
         case Outcome():
             return f"{entry.kind} {entry.id}"
@@ -166,6 +166,7 @@ def readable(lines: Iterable[object]) -> Iterator[Entry]:
 def outcome_id(at: float, changes: tuple[Changed, ...], fingerprint: str | None = None) -> str:
     """Sixteen hexadecimal digits: of the time, the settings and the finding that asked for them."""
     text = json.dumps(
-        [round(at, 3), sorted((each.setting, str(each.after)) for each in changes), fingerprint], ensure_ascii=False
+        [round(at, 3), sorted((change.setting, str(change.after)) for change in changes), fingerprint],
+        ensure_ascii=False,
     )
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen
-from advisor.ledger.entry import Found, Outcome, Result
+from advisor.ledger.entry import Outcome, RememberedFinding, Result
 
 
-class Stretch(Frozen):
+class GradedStretch(Frozen):
     """Recordings of a server that follow each other."""
 
     recordings: tuple[str, ...]
@@ -18,7 +18,7 @@ class Stretch(Frozen):
     began: float = Field(description="Unix seconds.")
     ended: float = Field(description="Unix seconds.")
     collections: int
-    findings: tuple[Found, ...]
+    findings: tuple[RememberedFinding, ...]
     outcomes: tuple[Outcome, ...] = Field(description="In the order of their changes.")
 
 
@@ -35,23 +35,23 @@ class RulePromises(Frozen):
 class Grades(Frozen):
     """The stretches, and what became of their promises."""
 
-    stretches: tuple[Stretch, ...]
+    stretches: tuple[GradedStretch, ...]
     rules: tuple[RulePromises, ...] = Field(description="Rules that promised something, in the order of their names.")
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
         """Of all stretches."""
-        return tuple(each for stretch in self.stretches for each in stretch.outcomes)
+        return tuple(outcome for stretch in self.stretches for outcome in stretch.outcomes)
 
 
-def grades(stretches: Iterable[Stretch]) -> Grades:
+def grades(stretches: Iterable[GradedStretch]) -> Grades:
     """With the promises of all stretches by rule. Changes that nobody promised anything of are left out."""
-    found = tuple(stretches)
+    all_ = tuple(stretches)
     by_rule: dict[str, list[Outcome]] = {}
-    for outcome in (outcome for stretch in found for outcome in stretch.outcomes):
+    for outcome in (outcome for stretch in all_ for outcome in stretch.outcomes):
         if outcome.rule is not None and outcome.promise is not None:
             by_rule.setdefault(outcome.rule, []).append(outcome)
-    return Grades(stretches=found, rules=tuple(_promises(*each) for each in sorted(by_rule.items())))
+    return Grades(stretches=all_, rules=tuple(_promises(rule, by_rule[rule]) for rule in sorted(by_rule)))
 
 
 def _promises(rule: str, outcomes: Sequence[Outcome]) -> RulePromises:

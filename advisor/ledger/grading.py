@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from advisor.contract.recommendation import Number, tidy
-from advisor.ledger.comparison import Pair, compared, side, together
+from advisor.ledger.comparison import LevelChange, compared, level, sum_of
 from advisor.ledger.entry import Compared, Outcome, Promise, Result
 from advisor.ledger.reading import (
     CHECKPOINT_AGE,
@@ -20,16 +20,17 @@ from advisor.ledger.reading import (
     WAITED_UNIT,
     WINDOW_SECONDS,
     Measure,
+    PromisedQuantity,
     Reading,
     Subject,
-    Wanted,
 )
-from advisor.ledger.verdict import verdict
 from advisor.ledger.work import changed_work
 from advisor.observe.limits import MAY_READ
 
 MOST_OTHERS = 12
 """Quantities that an outcome names beside the promised one: what got worse, and then what moved most."""
+_UNSTATED_ERROR = 0.2
+"""The error of a promise that states none: the bound that the proofs hold every effect to."""
 _SAME_NOW = 2.0
 """Factor between the quantity before the change and what the finding said of it: more, and it was of another load."""
 OTHERS: Subject = {"tables": "all others"}
@@ -44,7 +45,7 @@ _RATES = (READ, MERGES)
 """Quantities that depend on how much work is done in a second."""
 
 
-def wanted(promise: Promise, subject: Subject) -> Wanted:
+def promised_quantity(promise: Promise, subject: Subject) -> PromisedQuantity:
     """What `reading` has to measure for a promise."""
     return promise.quantity, subject if promise.quantity in PER_PASS else {}
 
@@ -79,12 +80,26 @@ def grade(
     if reason := changed_work(before, after):
         return closed(Result.NOT_COMPARABLE, reason)
     comparisons = _Comparisons(before, after, window_seconds)
-    others = comparisons.others(spared)
-    measured = None if outcome.promise is None else comparisons.promised(outcome.promise, outcome.subject)
-    found = closed(Result.UNPROMISED, _unpromised(outcome), others=_fewest(others), measured=measured)
-    if outcome.promise is None or measured is None:
-        return found
-    return _judged(found, outcome.promise, measured)
+    promise = outcome.promise
+    measured = None if promise is None else comparisons.promised(promise, outcome.subject)
+    unpromised = closed(
+        Result.UNPROMISED, _unpromised(outcome), others=_fewest(comparisons.others(spared)), measured=measured
+    )
+    return unpromised if promise is None or measured is None else _judged(unpromised, promise, measured)
+
+
+def verdict(promise: Promise, measured: Compared) -> tuple[Result, float] | None:
+    """Kept or missed, and what was measured less what was predicted, relative to now; None where now is 0.
+
+    It is kept if the stated error, or chance, explains what it is off.
+    """
+    now = abs(float(promise.now))
+    if not now:
+        return None
+    error = (float(measured.after) - float(promise.predicted)) / now
+    stated = _UNSTATED_ERROR if promise.error is None else float(promise.error)
+    kept = abs(error) <= max(stated, float(measured.noise) / now)
+    return Result.KEPT if kept else Result.MISSED, error
 
 
 class _Comparisons:
@@ -92,59 +107,57 @@ class _Comparisons:
 
     def __init__(self, before: Reading, after: Reading, window_seconds: float) -> None:
         self._before, self._after, self._window_seconds = before, after, window_seconds
-        self._pairs = {
-            (measure.quantity, tuple(sorted(measure.subject.items()))): (measure, pair)
+        self._changes = {
+            (measure.quantity, tuple(sorted(measure.subject.items()))): (measure, change)
             for measure in before.measures
-            if (pair := self._pair(measure)) is not None
+            if (change := self._change(measure)) is not None
         }
 
-    def _pair(self, measure: Measure) -> Pair | None:
+    def _change(self, measure: Measure) -> LevelChange | None:
         again = self._after.measure(measure.quantity, measure.subject)
         if again is None:
             return None
         scale = self._before.scale(measure)
-        sides = (
-            side(self._before, measure, scale, self._window_seconds),
-            side(self._after, again, scale, self._window_seconds),
-        )
-        return None if sides[0] is None or sides[1] is None else Pair(sides[0], sides[1], self._moved(measure, again))
+        before = level(self._before, measure, scale, self._window_seconds)
+        after = level(self._after, again, scale, self._window_seconds)
+        return None if before is None or after is None else LevelChange(before, after, self._moved(measure, again))
 
     def _moved(self, before: Measure, after: Measure) -> float:
         """By what share another amount of work was asked for: not where clients only waited longer, or less, for it."""
         moved = [_share(before.bases, after.bases, self._before, self._after)]
-        waited = [each.measure(WAITED, before.subject) for each in (self._before, self._after)]
+        waited = [reading.measure(WAITED, before.subject) for reading in (self._before, self._after)]
         if waited[0] is not None and waited[1] is not None:
             moved.append(_share(waited[0].amounts, waited[1].amounts, self._before, self._after))
         return min(moved)
 
-    def _compared(self, quantity: str, unit: str, subject: Subject, pair: Pair) -> Compared:
-        return compared(quantity, unit, subject, pair, len(self._pairs) + 2)
+    def _compared(self, quantity: str, unit: str, subject: Subject, change: LevelChange) -> Compared:
+        return compared(quantity, unit, subject, change, len(self._changes) + 2)
 
     def others(self, spared: Collection[Subject]) -> list[Compared]:
         """What is read and waited by each table but the spared ones, by these together, and what else tells of harm."""
-        found = []
+        others = []
         for quantity, unit in ((READ, READ_UNIT), (WAITED, WAITED_UNIT)):
-            of = [
-                (measure.subject, pair)
-                for measure, pair in self._pairs.values()
+            changes = [
+                (measure.subject, change)
+                for measure, change in self._changes.values()
                 if measure.quantity == quantity and measure.subject not in spared
             ]
-            found += [self._compared(quantity, unit, subject, pair) for subject, pair in of if subject]
-            if of:
+            others += [self._compared(quantity, unit, subject, change) for subject, change in changes if subject]
+            if changes:
                 subject = OTHERS if spared else {}
-                found.append(self._compared(quantity, unit, subject, together([pair for _, pair in of])))
+                others.append(self._compared(quantity, unit, subject, sum_of([change for _, change in changes])))
         for quantity in (LATENCY, CHECKPOINT_AGE):
-            if (known := self._pairs.get((quantity, ()))) is not None:
-                found.append(self._compared(quantity, known[0].unit, {}, known[1]))
-        return found
+            if (known := self._changes.get((quantity, ()))) is not None:
+                others.append(self._compared(quantity, known[0].unit, {}, known[1]))
+        return others
 
     def promised(self, promise: Promise, subject: Subject) -> Compared | None:
         """The promised quantity; None where it is not measured."""
         if promise.quantity in (READ, _IN_ALL, _PART, _AT_MOST):
-            pairs = [pair for measure, pair in self._pairs.values() if measure.quantity == READ]
-            return _as_promised(self._compared(READ, READ_UNIT, {}, together(pairs)), promise) if pairs else None
-        quantity, of = wanted(promise, subject)
-        known = self._pairs.get((quantity, tuple(sorted(of.items()))))
+            changes = [change for measure, change in self._changes.values() if measure.quantity == READ]
+            return _as_promised(self._compared(READ, READ_UNIT, {}, sum_of(changes)), promise) if changes else None
+        quantity, of = promised_quantity(promise, subject)
+        known = self._changes.get((quantity, tuple(sorted(of.items()))))
         return None if known is None else self._compared(quantity, known[0].unit, of, known[1])
 
 
@@ -154,17 +167,10 @@ def _share(amounts: Sequence[float], again: Sequence[float], before: Reading, af
     return max(rates) / min(rates) - 1.0 if min(rates) else math.inf
 
 
-def _closed(
-    outcome: Outcome,
-    at: float,
-    result: Result,
-    why: str,
-    *,
-    others: tuple[Compared, ...] = (),
-    measured: Compared | None = None,
-) -> Outcome:
-    update = {"closed_at": at, "result": result, "why": why, "others": others, "measured": measured}
-    return outcome.model_copy(update=update)
+def _closed(outcome: Outcome, at: float, result: Result, why: str, **measured: object) -> Outcome:
+    return outcome.model_copy(
+        update={"closed_at": at, "result": result, "why": why, "others": (), "measured": None, **measured}
+    )
 
 
 def _unpromised(outcome: Outcome) -> str:
@@ -226,8 +232,8 @@ def _shown(value: Number) -> str:
 def _fewest(others: Collection[Compared]) -> tuple[Compared, ...]:
     """What got worse, and then what moved most beside its noise."""
 
-    def moved(each: Compared) -> float:
-        return abs(each.after - each.before) / (each.noise + 0.01 * abs(each.before) or 1.0)
+    def moved(other: Compared) -> float:
+        return abs(other.after - other.before) / (other.noise + 0.01 * abs(other.before) or 1.0)
 
-    ranked = sorted(others, key=lambda each: (not each.worse, each.subject not in ({}, OTHERS), -moved(each)))
-    return tuple(ranked[: max(MOST_OTHERS, sum(each.worse for each in others))])
+    ranked = sorted(others, key=lambda other: (not other.worse, other.subject not in ({}, OTHERS), -moved(other)))
+    return tuple(ranked[: max(MOST_OTHERS, sum(other.worse for other in others))])

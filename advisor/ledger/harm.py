@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from advisor.contract import changes
 from advisor.contract.recommendation import tidy
-from advisor.contract.settings import SETTINGS, SettingValue
+from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import exact_binary
 from advisor.facts.harm import HarmFacts
 from advisor.ledger.entry import Changed, Compared, Outcome, Result
@@ -31,27 +31,27 @@ def harms(outcomes: Iterable[Outcome], latest: Snapshot) -> list[HarmFacts]:
     of_change: dict[_Moment, list[Outcome]] = {}
     newest: dict[str, float] = {}
     for outcome in outcomes:
-        names = tuple(sorted(each.setting for each in outcome.changes))
+        names = tuple(sorted(change.setting for change in outcome.changes))
         of_change.setdefault((outcome.at, names), []).append(outcome)
         newest |= {name: max(outcome.at, newest.get(name, outcome.at)) for name in names}
-    found = []
+    facts = []
     for (at, names), same in sorted(of_change.items(), reverse=True):
         worse = _worse(same)
-        in_force = all(each.is_in_force(latest) for each in same[0].changes)
+        in_force = all(change.is_in_force(latest) for change in same[0].changes)
         if worse and in_force and all(newest[name] == at for name in names):
-            found.append(_harm(same, worse, latest))
-    return found
+            facts.append(_harm(same, worse, latest))
+    return facts
 
 
 def _worse(outcomes: Iterable[Outcome]) -> list[Compared]:
     """What got worse after a change, each quantity once, the clearest first."""
-    found = {
-        (each.quantity, *sorted(each.subject.items())): each
+    worse = {
+        (harm.quantity, *sorted(harm.subject.items())): harm
         for outcome in outcomes
         if outcome.result is not Result.NOT_COMPARABLE
-        for each in outcome.harm
+        for harm in outcome.harm
     }
-    return sorted(found.values(), key=_clearness, reverse=True)
+    return sorted(worse.values(), key=_clearness, reverse=True)
 
 
 def _clearness(compared: Compared) -> float:
@@ -61,14 +61,18 @@ def _clearness(compared: Compared) -> float:
 
 def _harm(same: list[Outcome], worse: list[Compared], latest: Snapshot) -> HarmFacts:
     outcome = same[0]
-    back = {each.setting: _setting(each.before) for each in outcome.changes if each.before is not None}
+    back = {
+        change.setting: change.before if isinstance(change.before, str) else float(change.before)
+        for change in outcome.changes
+        if change.before is not None
+    }
     return HarmFacts(
-        setting=", ".join(each.setting for each in outcome.changes),
+        setting=", ".join(change.setting for change in outcome.changes),
         changed="; ".join(map(_change, outcome.changes)),
         changed_at=datetime.fromtimestamp(outcome.at, UTC).strftime("%Y-%m-%d %H:%M UTC"),
         seconds=max(0.0, latest.at - outcome.at),
-        advised=any(each.followed for each in same),
-        rules=", ".join(sorted({each.rule for each in same if each.rule is not None})),
+        advised=any(asked.followed for asked in same),
+        rules=", ".join(sorted({asked.rule for asked in same if asked.rule is not None})),
         quantity=named(worse[0]),
         unit=worse[0].unit,
         before=float(worse[0].before),
@@ -82,12 +86,8 @@ def _harm(same: list[Outcome], worse: list[Compared], latest: Snapshot) -> HarmF
     )
 
 
-def _setting(value: float | str) -> SettingValue:
-    return value if isinstance(value, str) else float(value)
-
-
 def _change(change: Changed) -> str:
-    before, after = (_shown(change.setting, each) for each in (change.before, change.after))
+    before, after = (_shown(change.setting, value) for value in (change.before, change.after))
     return f"{change.setting} from {before} to {after}"
 
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from datetime import UTC, datetime
+from typing import Annotated, TypeVar
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from advisor.contract.recommendation import Advice, Frozen, Recommendation, SetAside, Severity
-from advisor.ledger.entry import Found, Outcome, Result
-from advisor.ledger.ledger import Ledger
+from advisor.ledger.entry import Outcome, RememberedFinding, Result
+from advisor.ledger.ledger import MOST_OUTCOMES, Ledger
 
 Item = TypeVar("Item")
 
 SHOWN = 100
 """Outcomes, and findings, that an answer has at most unless it is asked for more."""
+_TIME = WithJsonSchema(
+    {"anyOf": [{"type": "string", "format": name} for name in ("date-time", "date")] + [{"type": "number"}]}
+)
+"""pydantic takes all of these, and documents the first."""
 
 
 class History(Frozen):
@@ -25,7 +29,7 @@ class History(Frozen):
     problem: str | None = Field(None, description="Why the newest entries could not be written there.")
     outcomes: tuple[Outcome, ...] = Field(description="The newest first.")
     more_outcomes: int = Field(0, description="Older ones that the limit leaves out.")
-    findings: tuple[Found, ...] = Field(description="The one that was seen last first.")
+    findings: tuple[RememberedFinding, ...] = Field(description="The one that was seen last first.")
     more_findings: int = Field(0, description="Others that the limit leaves out.")
 
 
@@ -65,52 +69,64 @@ class GoneFinding(Frozen):
     outcomes: tuple[Outcome, ...] = Field((), description="Of the settings that it asked for, the newest first.")
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What is asked for; by default all of it.
+class HistoryFilter(BaseModel):
+    """Which outcomes and findings are asked for; by default all of them."""
 
-    Attributes:
-        rules: These rules.
-        fingerprints: These findings.
-        results: These results. Of findings, those with such an outcome.
-        settings: Changes of these settings, and findings that ask for one.
-        since: Changed or graded, or seen, at this time or later; Unix seconds.
-        limit: Outcomes at most, and findings.
-    """
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rules: Collection[str] = ()
-    fingerprints: Collection[str] = ()
-    results: Collection[Result] = ()
-    settings: Collection[str] = ()
-    since: float | None = None
-    limit: int = SHOWN
+    rule: list[str] = Field([], description="Of these rules; may be repeated.", examples=[["scan-exceeds-old-sublist"]])
+    fingerprint: list[str] = Field(
+        [], description="Of these findings; may be repeated.", examples=[["a63178a321b3b23c"]]
+    )
+    result: list[Result] = Field([], description="With these results; may be repeated.", examples=[["missed"]])
+    setting: list[str] = Field(
+        [], description="Of these settings; may be repeated.", examples=[["innodb_old_blocks_pct"]]
+    )
+    since: Annotated[datetime, _TIME] | None = Field(
+        None,
+        description="Changed or graded, or for findings seen, at this time or later: ISO 8601, UTC where it names no "
+        "zone; or Unix seconds.",
+        examples=["2026-11-23"],
+    )
+    limit: int = Field(SHOWN, ge=1, le=MOST_OUTCOMES, description="Outcomes at most, and findings.", examples=[20])
 
-    def outcome(self, each: Outcome) -> bool:
-        """Whether an outcome is asked for."""
-        return (
-            _among(self.rules, each.rule)
-            and _among(self.fingerprints, each.fingerprint)
-            and _among(self.results, each.result)
-            and _any(self.settings, (one.setting for one in each.changes))
-            and (self.since is None or max(each.at, each.closed_at or each.at) >= self.since)
-        )
+    def outcomes(self, ledger: Ledger) -> list[Outcome]:
+        """The outcomes that are asked for, the newest change first."""
+        return [
+            outcome
+            for outcome in newest(ledger.outcomes.values())
+            if _among(self.rule, outcome.rule)
+            and _among(self.fingerprint, outcome.fingerprint)
+            and _among(self.result, outcome.result)
+            and _any(self.setting, (change.setting for change in outcome.changes))
+            and self._is_recent(max(outcome.at, outcome.closed_at or outcome.at))
+        ]
 
-    def found(self, each: Found, outcomes: Sequence[Outcome]) -> bool:
-        """Whether a finding is asked for, with the outcomes that are."""
-        return (
-            _among(self.rules, each.rule)
-            and _among(self.fingerprints, each.fingerprint)
-            and (not self.results or any(one.fingerprint == each.fingerprint for one in outcomes))
-            and _any(self.settings, (*each.settings, *(one.setting for one in each.promises)))
-            and (self.since is None or each.last_seen >= self.since)
-        )
+    def findings(self, ledger: Ledger, outcomes: Sequence[Outcome]) -> list[RememberedFinding]:
+        """The findings that are asked for, with the outcomes that are; the one that was seen last comes first."""
+        return [
+            finding
+            for finding in sorted(ledger.findings.values(), key=lambda finding: finding.last_seen, reverse=True)
+            if _among(self.rule, finding.rule)
+            and _among(self.fingerprint, finding.fingerprint)
+            and (not self.result or any(outcome.fingerprint == finding.fingerprint for outcome in outcomes))
+            and _any(self.setting, (*finding.settings, *(promise.setting for promise in finding.promises)))
+            and self._is_recent(finding.last_seen)
+        ]
+
+    def _is_recent(self, at: float) -> bool:
+        if self.since is None:
+            return True
+        return at >= (self.since.replace(tzinfo=UTC) if self.since.tzinfo is None else self.since).timestamp()
 
 
-def history(ledger: Ledger, wanted: Wanted = Wanted(), *, kept: bool = False, problem: str | None = None) -> History:
-    """The part of a ledger that is asked for."""
-    outcomes = [each for each in newest(ledger.outcomes.values()) if wanted.outcome(each)]
-    last = sorted(ledger.found.values(), key=lambda each: each.last_seen, reverse=True)
-    findings = [each for each in last if wanted.found(each, outcomes)]
+def history(
+    ledger: Ledger, wanted: HistoryFilter | None = None, *, kept: bool = False, problem: str | None = None
+) -> History:
+    """The part of a ledger that is asked for; by default all of it."""
+    wanted = wanted or HistoryFilter()
+    outcomes = wanted.outcomes(ledger)
+    findings = wanted.findings(ledger, outcomes)
     return History(
         kept=kept and problem is None,
         problem=problem,
@@ -123,39 +139,39 @@ def history(ledger: Ledger, wanted: Wanted = Wanted(), *, kept: bool = False, pr
 
 def newest(outcomes: Iterable[Outcome]) -> list[Outcome]:
     """Outcomes, the newest change first."""
-    return sorted(outcomes, key=lambda each: each.at, reverse=True)
+    return sorted(outcomes, key=lambda outcome: outcome.at, reverse=True)
 
 
 def of_finding(ledger: Ledger, fingerprint: str) -> tuple[Outcome, ...]:
     """The outcomes of a finding, the newest first."""
-    return tuple(newest(each for each in ledger.outcomes.values() if each.fingerprint == fingerprint))
+    return tuple(newest(outcome for outcome in ledger.outcomes.values() if outcome.fingerprint == fingerprint))
 
 
 def dated(advice: Advice, ledger: Ledger) -> Advice:
     """Advice whose findings say when they were first seen. One that the ledger is to take yet is seen first now."""
 
-    def first_seen(found: Recommendation, now: float | None) -> Recommendation:
-        before = ledger.found.get(found.fingerprint)
-        return found.model_copy(update={"first_seen": now if before is None else before.first_seen})
+    def first_seen(finding: Recommendation, now: float | None) -> Recommendation:
+        before = ledger.findings.get(finding.fingerprint)
+        return finding.model_copy(update={"first_seen": now if before is None else before.first_seen})
 
-    def aside(each: SetAside, now: float | None) -> SetAside:
-        return each.model_copy(update={"recommendation": first_seen(each.recommendation, now)})
+    def aside(finding: SetAside, now: float | None) -> SetAside:
+        return finding.model_copy(update={"recommendation": first_seen(finding.recommendation, now)})
 
     return advice.model_copy(
         update={
-            "recommendations": tuple(first_seen(each, each.judged_at) for each in advice.recommendations),
-            "overruled": tuple(aside(each, each.recommendation.judged_at) for each in advice.overruled),
-            "suppressed": tuple(aside(each, None) for each in advice.suppressed),
+            "recommendations": tuple(first_seen(finding, finding.judged_at) for finding in advice.recommendations),
+            "overruled": tuple(aside(finding, finding.recommendation.judged_at) for finding in advice.overruled),
+            "suppressed": tuple(aside(finding, None) for finding in advice.suppressed),
         }
     )
 
 
-def graded(found: Recommendation | SetAside, ledger: Ledger) -> GradedRecommendation | GradedSetAside:
+def graded(finding: Recommendation | SetAside, ledger: Ledger) -> GradedRecommendation | GradedSetAside:
     """A finding with its outcomes."""
-    if isinstance(found, SetAside):
-        outcomes = of_finding(ledger, found.recommendation.fingerprint)
-        return GradedSetAside.model_construct(**dict(found), outcomes=outcomes)
-    return GradedRecommendation.model_construct(**dict(found), outcomes=of_finding(ledger, found.fingerprint))
+    if isinstance(finding, SetAside):
+        outcomes = of_finding(ledger, finding.recommendation.fingerprint)
+        return GradedSetAside.model_construct(**dict(finding), outcomes=outcomes)
+    return GradedRecommendation.model_construct(**dict(finding), outcomes=of_finding(ledger, finding.fingerprint))
 
 
 def _among(wanted: Collection[Item], value: Item | None) -> bool:
@@ -163,4 +179,4 @@ def _among(wanted: Collection[Item], value: Item | None) -> bool:
 
 
 def _any(wanted: Collection[str], values: Iterable[str]) -> bool:
-    return not wanted or any(each in wanted for each in values)
+    return not wanted or any(value in wanted for value in values)

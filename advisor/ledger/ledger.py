@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,15 +11,28 @@ from advisor.contract.changes import change_on, refuses
 from advisor.contract.recommendation import Advice, Effect, Number, Recommendation, tidy
 from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.ledger.comparison import LEAST_WINDOWS, matters
-from advisor.ledger.entry import Baseline, Changed, Compared, Entry, Found, Outcome, Promise, Result, key, outcome_id
-from advisor.ledger.grading import grade, measurable, wanted
+from advisor.ledger.entry import (
+    Baseline,
+    Changed,
+    Compared,
+    Entry,
+    Outcome,
+    Promise,
+    RememberedFinding,
+    Result,
+    key,
+    outcome_id,
+)
+from advisor.ledger.grading import grade, measurable, promised_quantity
 from advisor.ledger.reading import SLICES, WINDOW_SECONDS, Reading, Subject, reading
 from advisor.ledger.settling import LIMIT, Settling, is_steady, settling
 from advisor.observe.window import Window
+from advisor.rules.check import Rule
+from exporter import __version__
 from exporter.collectors.variables import VARIABLES
 from exporter.snapshot import Snapshot
 
-MOST_FOUND, MOST_OUTCOMES = 500, 1_000
+MOST_FINDINGS, MOST_OUTCOMES = 500, 1_000
 """Entries that are kept: the oldest go first."""
 MOST_PROMISES = 16
 """Promises of a finding that are kept: the newest ones come first."""
@@ -29,31 +43,18 @@ _SAME = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Versions:
-    """Who predicted.
-
-    Attributes:
-        model: The version of innodb-advisor.
-        rules: A digest of each rule's file, by its id.
-    """
-
-    model: str = ""
-    rules: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Ledger:
     """What is remembered.
 
     Attributes:
-        found: By fingerprint; the one that was told last comes last.
+        findings: By fingerprint; the one that was told last comes last.
         outcomes: By id, oldest first.
         before: By the id of an open outcome, what was measured before its change.
         window_seconds: Length of a window that counts as one.
         seen: By fingerprint, when a finding was last seen, Unix seconds. Entries tell it less often.
     """
 
-    found: Mapping[str, Found] = field(default_factory=dict)
+    findings: Mapping[str, RememberedFinding] = field(default_factory=dict)
     outcomes: Mapping[str, Outcome] = field(default_factory=dict)
     before: Mapping[str, Reading] = field(default_factory=dict)
     window_seconds: float = WINDOW_SECONDS
@@ -62,49 +63,51 @@ class Ledger:
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> Ledger:
         """The ledger that entries make, oldest first."""
-        ledger = cls()
+        return cls().with_entries(entries)
+
+    def with_entries(self, entries: Iterable[Entry]) -> Ledger:
+        """The ledger with more entries, or with another state of some that it has."""
+        findings, outcomes, before = dict(self.findings), dict(self.outcomes), dict(self.before)
         for entry in entries:
-            ledger = ledger.with_entry(entry)
-        return ledger
-
-    def with_entry(self, entry: Entry) -> Ledger:
-        """The ledger with one more entry, or with another state of one that it has."""
-        match entry:
-            case Found():
-                others = {name: each for name, each in self.found.items() if name != entry.fingerprint}
-                return replace(self, found=_newest({**others, entry.fingerprint: entry}, MOST_FOUND))
-            case Outcome():
-                outcomes = _fewer({**self.outcomes, entry.id: entry})
-                return replace(self, outcomes=outcomes, before=_of_open(self.before, outcomes))
-            case Baseline():
-                return replace(self, before=_of_open({**self.before, entry.of: entry.reading}, self.outcomes))
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        """The entries of which `with_entry` makes the same ledger, in this order."""
-        before = (Baseline(of=name, reading=reading) for name, reading in self.before.items())
-        return (*self.found.values(), *self.outcomes.values(), *before)
+            match entry:
+                case RememberedFinding():
+                    findings.pop(entry.fingerprint, None)  # it comes last
+                    findings[entry.fingerprint] = entry
+                case Outcome():
+                    outcomes[entry.id] = entry
+                case Baseline():
+                    before[entry.of] = entry.reading
+        outcomes = _without_oldest_closed(outcomes)
+        still_open = {name for name, outcome in outcomes.items() if outcome.result is Result.OPEN}
+        return replace(
+            self,
+            findings=dict(list(findings.items())[-MOST_FINDINGS:]),
+            outcomes=outcomes,
+            before={name: reading for name, reading in before.items() if name in still_open},
+        )
 
     @property
     def by_key(self) -> Mapping[str, Entry]:
-        """The entries by what names them."""
-        return {key(entry): entry for entry in self.entries}
+        """The entries of which `of` makes the same ledger, by what names them."""
+        baselines = (Baseline(of=name, reading=reading) for name, reading in self.before.items())
+        entries: Iterable[Entry] = (*self.findings.values(), *self.outcomes.values(), *baselines)
+        return {key(entry): entry for entry in entries}
 
     @property
     def open(self) -> tuple[Outcome, ...]:
         """Outcomes that are not closed yet, oldest first."""
-        return tuple(each for each in self.outcomes.values() if each.result is Result.OPEN)
+        return tuple(outcome for outcome in self.outcomes.values() if outcome.result is Result.OPEN)
 
-    def last_seen(self, found: Found) -> float:
+    def last_seen(self, finding: RememberedFinding) -> float:
         """When a finding was last seen, Unix seconds."""
-        return max(found.last_seen, self.seen.get(found.fingerprint, found.last_seen))
+        return max(finding.last_seen, self.seen.get(finding.fingerprint, finding.last_seen))
 
     def observe(
         self,
         history: Sequence[Snapshot],
         advice: Advice | None,
-        versions: Versions = Versions(),
-        is_gone: Callable[[Found], bool] = lambda _: False,
+        rule_versions: Mapping[str, str] | None = None,
+        is_gone: Callable[[RememberedFinding], bool] = lambda _: False,
     ) -> tuple[Ledger, tuple[Entry, ...]]:
         """The ledger after the newest snapshot, and the entries that are new or changed.
 
@@ -113,86 +116,95 @@ class Ledger:
         Args:
             history: Snapshots of the server, oldest first; of both sides of a change.
             advice: The last advice; None where there is none.
-            versions: Who predicted.
+            rule_versions: A digest of each rule's file, by its id.
             is_gone: Whether the rule of a finding was judged anew, and no longer makes it.
         """
-        ledger, told = self, list[Entry]()
-
-        def tell(entries: Iterable[Entry]) -> None:
-            nonlocal ledger
-            for entry in entries:
-                ledger = ledger.with_entry(entry)
-                told.append(entry)
-
+        ledger, new = self, list[Entry]()
         if advice is not None:
-            tell(_seen(self, advice, history, versions))
-            now = {each.fingerprint: each.judged_at or advice.at for each in _standing(advice)}
-            tell(_resolved(ledger, advice.at, now, is_gone))
-            ledger = replace(
-                ledger, seen={each: at for each, at in {**self.seen, **now}.items() if each in ledger.found}
-            )
+            new += _seen(ledger, advice, history, rule_versions or {})
+            ledger = ledger.with_entries(new)
+            now = {finding.fingerprint: finding.judged_at or advice.at for finding in _standing(advice)}
+            resolved = list(_resolved(ledger, advice.at, now, is_gone))
+            new += resolved
+            ledger = ledger.with_entries(resolved)
+            seen = {name: at for name, at in {**self.seen, **now}.items() if name in ledger.findings}
+            ledger = replace(ledger, seen=seen)
         if len(history) > 1:
             window = Window.of(history, math.inf)
-            tell(_opened(ledger, history, window))
-            tell(_measured(ledger, window))
-        return ledger, tuple(told)
+            for step in (_opened, _measured):
+                entries = tuple(step(ledger, history, window))
+                new += entries
+                ledger = ledger.with_entries(entries)
+        return ledger, tuple(new)
 
 
-def _seen(ledger: Ledger, advice: Advice, history: Sequence[Snapshot], versions: Versions) -> Iterator[Found]:
-    """Findings that are new or say something new, and those that were not told of for a window."""
-    latest = next((each for each in reversed(history) if each.at <= advice.at), None)
-    if latest is None:
-        return
-    for each in _standing(advice):
-        before = ledger.found.get(each.fingerprint)
-        settings = {change.setting: _value(latest, change.setting) for change in _changes_of(each)}
-        settings = {name: value for name, value in settings.items() if value is not None}
-        seen_at = each.judged_at or advice.at
-        new = Found(
-            fingerprint=each.fingerprint,
-            rule=each.rule,
-            subject=each.subject,
-            severity=each.severity.value,
-            summary=each.summary,
-            first_seen=seen_at if before is None else before.first_seen,
-            last_seen=seen_at,
-            settings=settings,
-            promises=tuple(_promised(_promises(each), before, settings)),
-            rule_version=versions.rules.get(each.rule, ""),
-            model_version=versions.model,
-        )
-        if before is None or _differs(before, new, ledger.window_seconds):
-            yield new
+def rule_versions(rules: Iterable[Rule]) -> Mapping[str, str]:
+    """A digest of what each rule's file says, by its id."""
+    contents = {rule.id: rule.file.model_dump_json(by_alias=True) for rule in rules}
+    return {name: hashlib.sha256(content.encode()).hexdigest()[:16] for name, content in contents.items()}
+
+
+# Findings that stand
 
 
 def _standing(advice: Advice) -> tuple[Recommendation, ...]:
-    """The findings that are remembered: suppressed ones are not wanted."""
+    """The findings that are remembered: nobody wants suppressed ones."""
     return (*advice.recommendations, *(aside.recommendation for aside in advice.overruled))
 
 
-def _resolved(ledger: Ledger, at: float, now: Collection[str], is_gone: Callable[[Found], bool]) -> Iterator[Found]:
+def _seen(
+    ledger: Ledger, advice: Advice, history: Sequence[Snapshot], rule_versions: Mapping[str, str]
+) -> Iterator[RememberedFinding]:
+    """Findings that are new or say something new, and those that were not told for a window."""
+    latest = next((snapshot for snapshot in reversed(history) if snapshot.at <= advice.at), None)
+    if latest is None:
+        return
+    for finding in _standing(advice):
+        before = ledger.findings.get(finding.fingerprint)
+        names = [change.setting for change in (*finding.changes, *(other.change for other in finding.alternatives))]
+        settings = {name: value for name in names if (value := _value(latest, name)) is not None}
+        seen_at = finding.judged_at or advice.at
+        remembered = RememberedFinding(
+            fingerprint=finding.fingerprint,
+            rule=finding.rule,
+            subject=finding.subject,
+            severity=finding.severity.value,
+            summary=finding.summary,
+            first_seen=seen_at if before is None else before.first_seen,
+            last_seen=seen_at,
+            settings=settings,
+            promises=tuple(_with_earlier(_promises(finding), before, settings)),
+            rule_version=rule_versions.get(finding.rule, ""),
+            model_version=__version__,
+        )
+        if before is None or _differs(before, remembered, ledger.window_seconds):
+            yield remembered
+
+
+def _resolved(
+    ledger: Ledger, at: float, now: Collection[str], is_gone: Callable[[RememberedFinding], bool]
+) -> Iterator[RememberedFinding]:
     """Findings that stood until now."""
-    for each in ledger.found.values():
-        if each.resolved_at is None and each.fingerprint not in now and is_gone(each):
-            yield each.model_copy(update={"last_seen": ledger.last_seen(each), "resolved_at": at})
+    for finding in ledger.findings.values():
+        if finding.resolved_at is None and finding.fingerprint not in now and is_gone(finding):
+            yield finding.model_copy(update={"last_seen": ledger.last_seen(finding), "resolved_at": at})
 
 
-def _differs(before: Found, now: Found, seconds: float) -> bool:
-    """Whether it has to be told of: numbers in the summary change with each collection."""
-    asked = [{(each.setting, each.to, each.quantity) for each in found.promises} for found in (before, now)]
+def _differs(before: RememberedFinding, now: RememberedFinding, seconds: float) -> bool:
+    """Whether a finding has to be told: numbers in its summary and promises change with each collection."""
+    asked = [
+        {(promise.setting, promise.to, promise.quantity) for promise in finding.promises} for finding in (before, now)
+    ]
     same = {name: getattr(before, name) for name in ("last_seen", "summary", "promises")}
     return asked[0] != asked[1] or now.model_copy(update=same) != before or now.last_seen - before.last_seen >= seconds
 
 
-def _changes_of(finding: Recommendation) -> Iterator[Changed]:
-    for change in (*finding.changes, *(each.change for each in finding.alternatives)):
-        yield Changed(setting=change.setting, before=change.from_, after=change.to)
-
-
 def _promises(finding: Recommendation) -> Iterator[Promise]:
     own = [(change, finding.effect) for change in finding.changes]
-    for change, effect in (*own, *((each.change, each.effect) for each in finding.alternatives)):
-        if (promised := _measurable(effect, finding.cost)) is not None and promised.now is not None:
+    others = [(alternative.change, alternative.effect) for alternative in finding.alternatives]
+    for change, effect in (*own, *others):
+        promised = _measurable(effect, finding.cost)
+        if promised is not None and promised.now is not None:
             yield Promise(
                 setting=change.setting,
                 to=change.to,
@@ -204,53 +216,63 @@ def _promises(finding: Recommendation) -> Iterator[Promise]:
             )
 
 
-def _promised(new: Iterable[Promise], before: Found | None, settings: Mapping[str, object]) -> list[Promise]:
+def _with_earlier(
+    new: Iterable[Promise], before: RememberedFinding | None, settings: Mapping[str, object]
+) -> list[Promise]:
     """Promises, and those of before with other values: who follows advice has read it some time ago."""
-    found = {(each.setting, each.to): each for each in new}
-    if before is not None:
-        same = [each for each in before.promises if before.settings.get(each.setting) == settings.get(each.setting)]
-        found |= {(each.setting, each.to): each for each in same if (each.setting, each.to) not in found}
-    return list(found.values())[:MOST_PROMISES]
+    promises = {(promise.setting, promise.to): promise for promise in new}
+    for promise in before.promises if before is not None else ():
+        if before is not None and before.settings.get(promise.setting) == settings.get(promise.setting):
+            promises.setdefault((promise.setting, promise.to), promise)
+    return list(promises.values())[:MOST_PROMISES]
 
 
 def _measurable(effect: Effect | None, cost: Effect | None) -> Effect | None:
     """The effect; its cost where only that is measured."""
-    known = [each for each in (effect, cost) if each is not None and each.now is not None]
-    return next((each for each in known if measurable(each.quantity)), known[0] if known else None)
+    known = [promised for promised in (effect, cost) if promised is not None and promised.now is not None]
+    return next((promised for promised in known if measurable(promised.quantity)), known[0] if known else None)
+
+
+# Changes of settings
 
 
 def _opened(ledger: Ledger, history: Sequence[Snapshot], window: Window) -> Iterator[Entry]:
     """Outcomes of settings that changed where the window begins; what was still open joins them."""
-    after = window.snapshots[0]
-    earlier = [each for each in history if each.at < after.at]
-    before = next((each for each in reversed(earlier) if each[VARIABLES] is not None), None)
-    now = next((each for each in window.snapshots if each[VARIABLES] is not None), None)
-    known = any(each.at >= after.at or each.closed_at == after.at for each in ledger.outcomes.values())
+    at = window.snapshots[0].at
+    earlier = [snapshot for snapshot in history if snapshot.at < at]
+    before = next((snapshot for snapshot in reversed(earlier) if snapshot[VARIABLES] is not None), None)
+    now = next((snapshot for snapshot in window.snapshots if snapshot[VARIABLES] is not None), None)
+    known = any(outcome.at >= at or outcome.closed_at == at for outcome in ledger.outcomes.values())
     if before is None or now is None or known:
         return
     changes = tuple(_changes(before, now))
-    if not changes or any(_is_of(each, changes, before.at) for each in ledger.outcomes.values()):
+    if not changes or any(_is_of(outcome, changes, before.at) for outcome in ledger.outcomes.values()):
         return
-    joined, names = ledger.open, ", ".join(each.setting for each in changes)
-    changes = tuple(_net([*(change for each in joined[:1] for change in each.changes), *changes], now))
-    for each in joined:
+    joined, names = ledger.open, ", ".join(change.setting for change in changes)
+    changes = tuple(_net([*(change for outcome in joined[:1] for change in outcome.changes), *changes], now))
+    for outcome in joined:
         why = f"{names} changed, too" if changes else f"{names} was taken back"
-        yield _ended(each, f"{why} before it could be measured", after.at)
+        yield _ended(outcome, f"{why} before it could be measured", at)
     if not changes:
         return
-    asked: list[Found | None] = [each for each in ledger.found.values() if _asked(each, changes, after.at)]
-    reading_before = _before(ledger, joined, Window.of(earlier, LIMIT * ledger.window_seconds), asked)
-    for found in asked or [None]:
-        outcome = _outcome(found, changes, after.at)
+    findings: list[RememberedFinding | None] = [
+        finding for finding in ledger.findings.values() if _asks(finding, changes, at)
+    ]
+    if joined:
+        baseline = ledger.before.get(joined[0].id)  # before the first of the changes
+    else:
+        baseline = _baseline(Window.of(earlier, LIMIT * ledger.window_seconds), findings, ledger.window_seconds)
+    for finding in findings or [None]:
+        outcome = _outcome(finding, changes, at)
         yield outcome
-        if reading_before is not None:
-            yield Baseline(of=outcome.id, reading=reading_before)
+        if baseline is not None:
+            yield Baseline(of=outcome.id, reading=baseline)
 
 
 def _is_of(outcome: Outcome, changes: Iterable[Changed], since: float) -> bool:
-    """Whether it is already of these changes: a sidecar that was killed saw them, and kept no snapshot of it."""
-    known = {(each.setting, each.after) for each in outcome.changes}
-    return outcome.at > since and all((each.setting, each.after) in known for each in changes)
+    """Whether it is already of these changes: a sidecar that was killed saw them, and stored no snapshot of it."""
+    known = {(change.setting, change.after) for change in outcome.changes}
+    return outcome.at > since and all((change.setting, change.after) in known for change in changes)
 
 
 def _ended(outcome: Outcome, why: str, at: float) -> Outcome:
@@ -260,76 +282,92 @@ def _ended(outcome: Outcome, why: str, at: float) -> Outcome:
     return outcome.model_copy(update=update)
 
 
+def _changes(before: Snapshot, after: Snapshot) -> Iterator[Changed]:
+    for name in SETTINGS:
+        if before.setting(name) != after.setting(name):
+            yield _changed(after, name, _value(before, name), _value(after, name))
+
+
 def _net(changes: Iterable[Changed], now: Snapshot) -> Iterator[Changed]:
-    """Changes in order as one for each setting, with what takes it back; none where it has its first value again."""
+    """Changes in order as one for each setting; none where it has its first value again."""
     first: dict[str, Number | str | None] = {}
     last: dict[str, Number | str | None] = {}
-    for each in changes:
-        first.setdefault(each.setting, each.before)
-        last[each.setting] = each.after
+    for change in changes:
+        first.setdefault(change.setting, change.before)
+        last[change.setting] = change.after
     for setting, before in first.items():
         if before != last[setting]:
             yield _changed(now, setting, before, last[setting])
 
 
-def _before(
-    ledger: Ledger, joined: Collection[Outcome], window: Window, asked: Iterable[Found | None]
-) -> Reading | None:
-    """What was measured before the changes: before the first of those that were still open."""
-    if joined:
-        return ledger.before.get(next(iter(joined)).id)
-    promised = {}
-    for found in asked:
-        for promise in found.promises if found else ():
-            quantity, subject = wanted(promise, found.subject if found else {})
-            promised[quantity, tuple(subject.items())] = (quantity, subject)
-    return reading(window, ledger.window_seconds, tuple(promised.values()))
+def _changed(latest: Snapshot, name: str, before: Number | str | None, after: Number | str | None) -> Changed:
+    """A change with what takes it back: nothing where the server does not accept the old value."""
+    old = _as_set(before)
+    if old is None or refuses(latest.server, name, old) is not None:
+        return Changed(setting=name, before=before, after=after)
+    back = change_on(latest.server, name, _as_set(after), old)
+    return Changed(setting=name, before=before, after=after, undo=back.apply, undo_config=back.config)
 
 
-def _asked(found: Found, changes: Collection[Changed], at: float) -> bool:
+def _baseline(window: Window, findings: Iterable[RememberedFinding | None], window_seconds: float) -> Reading | None:
+    """What was measured before a change, with what the findings that asked for it promise."""
+    quantities = [
+        promised_quantity(promise, finding.subject)
+        for finding in findings
+        if finding is not None
+        for promise in finding.promises
+    ]
+    distinct = {(quantity, *subject.items()): (quantity, subject) for quantity, subject in quantities}
+    return reading(window, window_seconds, tuple(distinct.values()))
+
+
+def _asks(finding: RememberedFinding, changes: Collection[Changed], at: float) -> bool:
     """Whether a finding that stood would change one of the settings, from the value that it had."""
-    return found.last_seen >= at - STANDS_SECONDS and any(
-        each.setting in found.settings and _same(found.settings[each.setting], each.before) for each in changes
+    return finding.last_seen >= at - STANDS_SECONDS and any(
+        change.setting in finding.settings and _same(finding.settings[change.setting], change.before)
+        for change in changes
     )
 
 
-def _outcome(found: Found | None, changes: tuple[Changed, ...], at: float) -> Outcome:
-    if found is None:
+def _outcome(finding: RememberedFinding | None, changes: tuple[Changed, ...], at: float) -> Outcome:
+    if finding is None:
         return Outcome(id=outcome_id(at, changes), at=at, changes=changes, why="it settles")
-    values = {each.setting: each.after for each in changes}
-    promise = next((each for each in found.promises if _same(each.to, values.get(each.setting))), None)
+    values = {change.setting: change.after for change in changes}
+    promise = next((one for one in finding.promises if _same(one.to, values.get(one.setting))), None)
     return Outcome(
-        id=outcome_id(at, changes, found.fingerprint),
+        id=outcome_id(at, changes, finding.fingerprint),
         at=at,
         changes=changes,
-        rule=found.rule,
-        fingerprint=found.fingerprint,
-        subject=found.subject,
+        rule=finding.rule,
+        fingerprint=finding.fingerprint,
+        subject=finding.subject,
         followed=promise is not None,
         promise=promise,
         why="it settles",
-        rule_version=found.rule_version,
-        model_version=found.model_version,
+        rule_version=finding.rule_version,
+        model_version=finding.model_version,
     )
 
 
-def _measured(ledger: Ledger, window: Window) -> Iterator[Outcome]:
+# Measurements after a change
+
+
+def _measured(ledger: Ledger, _: Sequence[Snapshot], window: Window) -> Iterator[Outcome]:
     """Open outcomes that are measured now: once a slice, from LEAST_WINDOWS windows after the change on."""
     latest, seconds = window.latest, ledger.window_seconds
     slice_ = seconds / SLICES
     for outcome in ledger.open:
-        since = Window(tuple(each for each in window.snapshots if each.at >= outcome.at) or (latest,))
+        since = Window(tuple(snapshot for snapshot in window.snapshots if snapshot.at >= outcome.at) or (latest,))
         before = ledger.before.get(outcome.id)
         if before is None:
-            yield grade(outcome, None, _nothing(latest))
-        elif since.seconds >= LEAST_WINDOWS * seconds - slice_ / 2 and _is_due(outcome, since, slice_):
+            yield grade(outcome, None, Reading(began=latest.at, at=latest.at, seconds=(), work=(), measures=()))
+        elif since.seconds >= LEAST_WINDOWS * seconds - slice_ / 2 and _slice_ended(outcome, since, slice_):
             limit = latest.at - outcome.at >= LIMIT * seconds - slice_ / 2
             yield from _graded(ledger, outcome, before, since, limit=limit)
 
 
-def _is_due(outcome: Outcome, since: Window, slice_: float) -> bool:
-    """Whether a slice ended with the newest snapshot."""
-    last, latest = (round((each.at - outcome.at) / slice_) for each in since.snapshots[-2:])
+def _slice_ended(outcome: Outcome, since: Window, slice_: float) -> bool:
+    last, latest = (round((snapshot.at - outcome.at) / slice_) for snapshot in since.snapshots[-2:])
     return last != latest
 
 
@@ -337,7 +375,7 @@ def _graded(ledger: Ledger, outcome: Outcome, before: Reading, since: Window, *,
     """An outcome that did harm, or that is closed."""
     seconds = ledger.window_seconds
     state = settling(outcome, since, seconds)
-    promised = () if outcome.promise is None else (wanted(outcome.promise, outcome.subject),)
+    promised = () if outcome.promise is None else (promised_quantity(outcome.promise, outcome.subject),)
     spared = _spared(ledger, outcome)
 
     def measured(after: Reading) -> Outcome:
@@ -350,10 +388,10 @@ def _graded(ledger: Ledger, outcome: Outcome, before: Reading, since: Window, *,
     if after is not None and (limit or is_steady(after, promised, seconds)):
         closed = measured(after)
         if limit or closed.result is not Result.NOT_COMPARABLE:
-            yield _said(outcome, closed, state)
+            yield _closed(outcome, closed, state)
             return
-    if not (state.warms or outcome.harm) and (sofar := reading(since, seconds, promised, before)) is not None:
-        harmed = measured(sofar)
+    if not (state.warms or outcome.harm) and (until_now := reading(since, seconds, promised, before)) is not None:
+        harmed = measured(until_now)
         if harmed.harm:
             yield outcome.model_copy(update={"others": harmed.others, "why": "it did harm"})
 
@@ -362,55 +400,45 @@ def _settled(since: Window, state: Settling, seconds: float) -> Window | None:
     """The window since the pool settled; None until it has LEAST_WINDOWS windows."""
     if state.since is None:
         return None
-    found = Window(tuple(each for each in since.snapshots if each.at >= state.since))
-    return found if found.seconds >= (LEAST_WINDOWS - 0.5 / SLICES) * seconds else None
+    settled = Window(tuple(snapshot for snapshot in since.snapshots if snapshot.at >= state.since))
+    return settled if settled.seconds >= (LEAST_WINDOWS - 0.5 / SLICES) * seconds else None
 
 
-def _said(outcome: Outcome, closed: Outcome, state: Settling) -> Outcome:
+def _closed(outcome: Outcome, closed: Outcome, state: Settling) -> Outcome:
     """A closed outcome, with what is to be said of its measurement."""
     if closed.result is Result.NOT_COMPARABLE:
         return _ended(outcome, closed.why, closed.closed_at or outcome.at)
-    update: dict[str, object] = {"others": _with_told(outcome, closed)}
+    update: dict[str, object] = {"others": _with_told(outcome.harm, closed.others)}
     if state.since is None:
         update |= {"why": f"{closed.why}; not settled within {LIMIT} windows: {state.why}"}
     return closed.model_copy(update=update)
 
 
-def _with_told(outcome: Outcome, closed: Outcome) -> tuple[Compared, ...]:
+def _with_told(told: Iterable[Compared], others: Iterable[Compared]) -> tuple[Compared, ...]:
     """What was compared at last. Harm that was told stays told while the rise matters."""
-    told = {(each.quantity, tuple(each.subject.items())) for each in outcome.harm}
+    names = {(harm.quantity, *harm.subject.items()) for harm in told}
     return tuple(
-        each.model_copy(update={"worse": True})
-        if (each.quantity, tuple(each.subject.items())) in told
-        and float(each.after) - float(each.before) > matters(each.unit, float(each.before))
-        else each
-        for each in closed.others
+        other.model_copy(update={"worse": True})
+        if (other.quantity, *other.subject.items()) in names
+        and float(other.after) - float(other.before) > matters(other.unit, float(other.before))
+        else other
+        for other in others
     )
 
 
 def _spared(ledger: Ledger, outcome: Outcome) -> list[Subject]:
     """Tables that the change was made for, by all findings that were followed with it."""
-    same = [each for each in ledger.outcomes.values() if (each.at, each.changes) == (outcome.at, outcome.changes)]
-    return [each.subject for each in same if each.followed and each.subject]
+    same = [other for other in ledger.outcomes.values() if (other.at, other.changes) == (outcome.at, outcome.changes)]
+    return [other.subject for other in same if other.followed and other.subject]
 
 
-def _nothing(latest: Snapshot) -> Reading:
-    return Reading(began=latest.at, at=latest.at, seconds=(), work=(), measures=())
+def _without_oldest_closed(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome]:
+    closed = [name for name, outcome in outcomes.items() if outcome.result is not Result.OPEN]
+    gone = {*closed[: max(0, len(outcomes) - MOST_OUTCOMES)]}
+    return {name: outcome for name, outcome in outcomes.items() if name not in gone}
 
 
-def _changes(before: Snapshot, after: Snapshot) -> Iterator[Changed]:
-    for name in SETTINGS:
-        if before.setting(name) != after.setting(name):
-            yield _changed(after, name, _value(before, name), _value(after, name))
-
-
-def _changed(latest: Snapshot, name: str, before: Number | str | None, after: Number | str | None) -> Changed:
-    """A change with what takes it back: nothing where the server does not accept the old value."""
-    old = _as_set(before)
-    if old is None or refuses(latest.server, name, old) is not None:
-        return Changed(setting=name, before=before, after=after)
-    back = change_on(latest.server, name, _as_set(after), old)
-    return Changed(setting=name, before=before, after=after, undo=back.apply, undo_config=back.config)
+# Values of settings
 
 
 def _as_set(value: Number | str | None) -> SettingValue | None:
@@ -418,27 +446,11 @@ def _as_set(value: Number | str | None) -> SettingValue | None:
 
 
 def _value(snapshot: Snapshot, name: str) -> Number | str | None:
-    found = SETTINGS[name].read(snapshot.setting(name))
-    return tidy(found) if isinstance(found, float) else found
+    value = SETTINGS[name].read(snapshot.setting(name))
+    return tidy(value) if isinstance(value, float) else value
 
 
 def _same(one: Number | str | None, other: Number | str | None) -> bool:
     if isinstance(one, int | float) and isinstance(other, int | float):
         return math.isclose(one, other, rel_tol=_SAME)
     return one == other
-
-
-def _newest(found: Mapping[str, Found], most: int) -> Mapping[str, Found]:
-    return dict(list(found.items())[-most:])
-
-
-def _fewer(outcomes: Mapping[str, Outcome]) -> Mapping[str, Outcome]:
-    """At most MOST_OUTCOMES, without the oldest closed ones."""
-    closed = [name for name, each in outcomes.items() if each.result is not Result.OPEN]
-    gone = {*closed[: max(0, len(outcomes) - MOST_OUTCOMES)]}
-    return {name: each for name, each in outcomes.items() if name not in gone}
-
-
-def _of_open(before: Mapping[str, Reading], outcomes: Mapping[str, Outcome]) -> Mapping[str, Reading]:
-    still = {name for name, each in outcomes.items() if each.result is Result.OPEN}
-    return {name: each for name, each in before.items() if name in still}

@@ -23,13 +23,13 @@ _ERROR = HistogramSpec(
     ("rule",),
     buckets=(0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0, 2.0),
 )
-SPECS: dict[str, Spec | HistogramSpec] = {each.name: each for each in (_OUTCOMES, _ERROR)}
+SPECS: dict[str, Spec | HistogramSpec] = {spec.name: spec for spec in (_OUTCOMES, _ERROR)}
 
 
 class OutcomeMetrics:
     """The closed outcomes of a ledger, each counted once.
 
-    The ledger forgets the oldest ones, but a counter must not fall. What the journal holds counts from the start.
+    The ledger forgets the oldest ones, but a counter must not fall. What is stored counts from the start.
     """
 
     def __init__(self) -> None:
@@ -44,16 +44,16 @@ class OutcomeMetrics:
         Args:
             outcomes: All that the ledger has.
         """
-        closed = {each.id: each for each in outcomes if each.result is not Result.OPEN}
+        closed = {outcome.id: outcome for outcome in outcomes if outcome.result is not Result.OPEN}
         for name, outcome in closed.items():
             if name not in self._counted:
                 self._count(outcome)
         self._counted = frozenset(closed)
-        for found in (*self._outcomes.collect(), *self._error.collect()):
+        for family in (*self._outcomes.collect(), *self._error.collect()):
             # Gauges of when each series began: the other families have none either.
-            found.samples = [each for each in found.samples if not each.name.endswith("_created")]
-            if found.samples:
-                yield found
+            family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
+            if family.samples:
+                yield family
 
     def _count(self, outcome: Outcome) -> None:
         rule = outcome.rule or ""

@@ -42,8 +42,8 @@ PER_PASS = (READ_A_SCAN, SECONDS_PER_COUNT)
 
 Subject = Mapping[str, str]
 """Schema and table; empty for the server."""
-Wanted = tuple[str, Subject]
-"""A quantity that is measured only if somebody asks for it, and its subject."""
+PromisedQuantity = tuple[str, Subject]
+"""A quantity that is measured only for a promise, and its subject."""
 
 _SECTIONS: tuple[SectionKey[Any], ...] = (POOLS, TABLE_FILES, TABLE_IO)
 _NO_TABLE: Subject = {}
@@ -86,7 +86,8 @@ class Reading(Frozen):
 
     def measure(self, quantity: str, subject: Subject = _NO_TABLE) -> Measure | None:
         """The measure of a quantity; None where it was not measured."""
-        return next((each for each in self.measures if (each.quantity, each.subject) == (quantity, subject)), None)
+        measures = (measure for measure in self.measures if measure.quantity == quantity)
+        return next((measure for measure in measures if measure.subject == subject), None)
 
     def value(self, measure: Measure) -> float | None:
         """A quantity as its unit says; None where nothing was done."""
@@ -101,7 +102,7 @@ class Reading(Frozen):
 def reading(
     window: Window,
     window_seconds: float = WINDOW_SECONDS,
-    wanted: Collection[Wanted] = (),
+    promised: Collection[PromisedQuantity] = (),
     like: Reading | None = None,
 ) -> Reading | None:
     """What is measured of a window; None where it is too short for LEAST_SLICES.
@@ -109,7 +110,7 @@ def reading(
     Args:
         window: Without a restart and a change of settings.
         window_seconds: Length of a window that counts as one, of SLICES slices.
-        wanted: What a finding promised, to be measured beside what always is.
+        promised: What a finding promised, to be measured beside what always is.
         like: What it shall be compared with: its tables are measured, too, though they may do little now.
     """
     parts = [part for part in _parts(window, window_seconds / SLICES) if not _fell(part)]
@@ -117,13 +118,17 @@ def reading(
         return None
     whole = Window((parts[0].snapshots[0], parts[-1].latest))
     seconds = tuple(part.seconds for part in parts)
-    subjects = [*(subject for _, subject in wanted), *(each.subject for each in (like.work if like else ()))]
-    tables = _tables(whole, [Table(**each) for each in subjects if each])
-    indexes = {table: [each for each in _indexes(window) if _table(each) == table] for table in tables}
-    work = [each for table in tables for each in _work(parts, table, indexes[table])]
-    measures = [each for table in tables for each in _of_table(parts, table, work)]
+    subjects = [*(subject for _, subject in promised), *(work.subject for work in (like.work if like else ()))]
+    tables = _tables(whole, [Table(**subject) for subject in subjects if subject])
+    work: list[Work] = []
+    for table in tables:
+        work += _work(parts, table, [index for index in _indexes(window) if _table(index) == table])
+    measures: list[Measure] = []
+    for table in tables:
+        measures += _of_table(parts, table, work)
     measures += _of_server(parts, seconds, tables, work)
-    measures += [each for quantity, subject in wanted for each in _asked(parts, quantity, subject, work)]
+    for quantity, subject in promised:
+        measures += _promised(parts, quantity, subject, work)
     if not work:
         work = [Work(subject={}, way="statements", rows=_known(status(part, "questions") for part in parts))]
     return Reading(
@@ -131,7 +136,7 @@ def reading(
         at=whole.latest.at,
         server=str(whole.latest.server),
         seconds=seconds,
-        work=tuple(each for each in work if each.rows),
+        work=tuple(done for done in work if done.rows),
         measures=tuple(measures),
     )
 
@@ -142,8 +147,8 @@ def _parts(window: Window, length: float) -> Iterator[Window]:
     A snapshot without a section that the others have is the end of none.
     """
     known = [key for key in _SECTIONS if 2 * sum(s[key] is not None for s in window.snapshots) > len(window.snapshots)]
-    usable = [each for each in window.snapshots if all(each[key] is not None for key in known)]
-    times = [each.at for each in usable]
+    usable = [snapshot for snapshot in window.snapshots if all(snapshot[key] is not None for key in known)]
+    times = [snapshot.at for snapshot in usable]
     if not times:
         return
     count = round((times[-1] - times[0]) / length)
@@ -161,13 +166,13 @@ def _fell(part: Window) -> bool:
     )
 
 
-def _nearest(times: Sequence[float], wanted: float) -> int:
-    after = min(bisect.bisect_left(times, wanted), len(times) - 1)
+def _nearest(times: Sequence[float], time: float) -> int:
+    after = min(bisect.bisect_left(times, time), len(times) - 1)
     before = max(0, after - 1)
-    return after if times[after] - wanted <= wanted - times[before] else before
+    return after if times[after] - time <= time - times[before] else before
 
 
-def _tables(whole: Window, wanted: Sequence[Table]) -> list[Table]:
+def _tables(whole: Window, asked: Sequence[Table]) -> list[Table]:
     """The tables to be measured, those that are asked for first."""
     reads = {
         table: whole.growth(lambda s: s[TABLE_FILES], table, lambda file: float(file.reads)) or 0.0
@@ -179,7 +184,7 @@ def _tables(whole: Window, wanted: Sequence[Table]) -> list[Table]:
         spent[_table(index)] = spent.get(_table(index), 0.0) + (grown or 0.0)
     ranked = [sorted(of, key=lambda table: of[table], reverse=True)[:MOST_TABLES] for of in (reads, spent)]
     busy = [table for of in ranked for table in of if reads.get(table) or spent.get(table)]
-    return list(dict.fromkeys([*wanted, *busy]))
+    return list(dict.fromkeys([*asked, *busy]))
 
 
 def _indexes(window: Window) -> Collection[Index]:
@@ -196,8 +201,8 @@ def _subject(table: Table) -> Subject:
 
 def _work(parts: Sequence[Window], table: Table, indexes: Sequence[Index]) -> Iterator[Work]:
     """Rows of a table that were fetched by an index, by scans, by COUNT(*) of parallel readers, and written."""
-    by_index = [each for each in indexes if each.index != NO_INDEX]
-    no_index = [each for each in indexes if each.index == NO_INDEX]
+    by_index = [index for index in indexes if index.index != NO_INDEX]
+    no_index = [index for index in indexes if index.index == NO_INDEX]
     ways: list[tuple[str, Sequence[Index], Callable[[IndexIo], float], Callable[[IndexIo], float]]] = [
         ("lookups", by_index, lambda io: float(io.fetched), lambda io: io.fetch_seconds),
         ("scans", no_index, lambda io: float(io.fetched), lambda io: io.fetch_seconds),
@@ -221,28 +226,28 @@ def _work(parts: Sequence[Window], table: Table, indexes: Sequence[Index]) -> It
 
 def _grown(part: Window, indexes: Sequence[Index], value: Callable[[IndexIo], float]) -> float | None:
     grown = [part.growth(lambda s: s[TABLE_IO], index, value) for index in indexes]
-    known = [each for each in grown if each is not None]
+    known = [growth for growth in grown if growth is not None]
     return total(known) if len(known) == len(grown) else None
 
 
 def _of_table(parts: Sequence[Window], table: Table, work: Sequence[Work]) -> Iterator[Measure]:
     """Pages read of a table's file, and time that statements waited in the table."""
     subject = _subject(table)
-    own = [each for each in work if each.subject == subject]
-    rows = _sums([each.rows for each in own])
+    own = [done for done in work if done.subject == subject]
+    rows = _sums([done.rows for done in own])
     if not rows:
         return
     if table in (parts[-1].latest[TABLE_FILES] or ()):
         reads = _known(_reads(part, table) for part in parts)
         if reads:
             yield Measure(quantity=READ, unit=READ_UNIT, subject=subject, amounts=reads, bases=rows, per_second=True)
-    waited = _sums([each.seconds for each in own]) if all(each.seconds for each in own) else ()
+    waited = _sums([done.seconds for done in own]) if all(done.seconds for done in own) else ()
     if waited:
         yield Measure(
             quantity=WAITED,
             unit=WAITED_UNIT,
             subject=subject,
-            amounts=tuple(1000.0 * each for each in waited),
+            amounts=tuple(1000.0 * seconds for seconds in waited),
             bases=rows,
             per_second=True,
         )
@@ -259,7 +264,7 @@ def _of_server(
     read = _known(part.delta(over_pools("pages_read")) for part in parts)
     if read and work:
         of_tables = [_known(_reads(part, table) for part in parts) for table in tables]
-        known = _sums([each for each in of_tables if each]) or (0.0,) * len(parts)
+        known = _sums([reads for reads in of_tables if reads]) or (0.0,) * len(parts)
         rest = tuple(max(0.0, all_ - own) for all_, own in zip(read, known, strict=True))
         yield Measure(quantity=READ, unit=READ_UNIT, amounts=rest, bases=tuple(seconds), per_second=True)
     elif read:
@@ -268,7 +273,7 @@ def _of_server(
             yield Measure(quantity=READ, unit=READ_UNIT, amounts=read, bases=questions, per_second=True)
     latency = [_file_reads(part) for part in parts]
     if all(latency):
-        counts, spent = zip(*(each for each in latency if each), strict=True)
+        counts, spent = zip(*(part for part in latency if part), strict=True)
         yield Measure(quantity=LATENCY, unit="ms", amounts=spent, bases=counts)
     ages = _known(checkpoint_age(part.latest) for part in parts)
     if ages:
@@ -283,33 +288,26 @@ def _file_reads(part: Window) -> tuple[float, float] | None:
     return float(last.reads - first.reads), 1000.0 * (last.seconds - first.seconds)
 
 
-def _asked(parts: Sequence[Window], quantity: str, subject: Subject, work: Sequence[Work]) -> Iterator[Measure]:
+def _promised(parts: Sequence[Window], quantity: str, subject: Subject, work: Sequence[Work]) -> Iterator[Measure]:
     """A quantity that is measured for a promise."""
-    amounts: tuple[float, ...] = ()
-    bases: tuple[float, ...] = ()
-    match quantity:
-        case "pages read per pass" if subject:
-            found = [next((each for each in scans(part) if each.subject == subject), None) for part in parts]
-            bases = _known(0.0 if each is None else each.passes for each in found)
-            amounts = _known(_reads(part, Table(**subject)) for part in parts)
-        case "seconds per COUNT(*)" if subject:
-            table = Table(**subject)
-            bases = _known(part.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions) for part in parts)
-            amounts = _known(part.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds) for part in parts)
-        case "change buffer merges per second":
-            bases = _sums([each.rows for each in work if each.way == "writes"])
-            amounts = _known(part.delta(_merges) for part in parts)
-        case _:
-            return
+    if quantity == MERGES:
+        unit, subject = "merges per second", {}
+        bases = _sums([done.rows for done in work if done.way == "writes"])
+        amounts = _known(part.delta(_merges) for part in parts)
+    elif quantity == READ_A_SCAN and subject:
+        unit = "pages"
+        of_table = [next((scan for scan in scans(part) if scan.subject == subject), None) for part in parts]
+        bases = _known(0.0 if scan is None else scan.passes for scan in of_table)
+        amounts = _known(_reads(part, Table(**subject)) for part in parts)
+    elif quantity == SECONDS_PER_COUNT and subject:
+        unit, table = "seconds", Table(**subject)
+        bases = _known(part.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions) for part in parts)
+        amounts = _known(part.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds) for part in parts)
+    else:
+        return
     if amounts and bases:
-        unit = {READ_A_SCAN: "pages", SECONDS_PER_COUNT: "seconds", MERGES: "merges per second"}[quantity]
         yield Measure(
-            quantity=quantity,
-            unit=unit,
-            subject=subject if quantity != MERGES else {},
-            amounts=amounts,
-            bases=bases,
-            per_second=quantity == MERGES,
+            quantity=quantity, unit=unit, subject=subject, amounts=amounts, bases=bases, per_second=quantity == MERGES
         )
 
 
@@ -318,11 +316,11 @@ def _merges(snapshot: Snapshot) -> float | None:
 
 
 def _sums(values: Sequence[Sequence[float]]) -> tuple[float, ...]:
-    return tuple(total(each) for each in zip(*values, strict=True))
+    return tuple(total(amounts) for amounts in zip(*values, strict=True))
 
 
 def _known(values: Iterator[float | None]) -> tuple[float, ...]:
     """All values; empty where one of them is not known."""
-    found = list(values)
-    known = tuple(float(f"{each:.8g}") for each in found if each is not None)  # short in the journal
-    return known if len(known) == len(found) else ()
+    amounts = list(values)
+    known = tuple(float(f"{amount:.8g}") for amount in amounts if amount is not None)  # short as JSON
+    return known if len(known) == len(amounts) else ()

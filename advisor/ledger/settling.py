@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from advisor.facts.base import over_pools
 from advisor.ledger.entry import Changed, Outcome
-from advisor.ledger.reading import PER_PASS, READ, WINDOW_SECONDS, Reading, Wanted
+from advisor.ledger.reading import PER_PASS, READ, WINDOW_SECONDS, PromisedQuantity, Reading
 from advisor.observe.limits import MAY_READ
 from advisor.observe.window import Window
 from exporter.rows import number
@@ -55,25 +55,26 @@ def settling(outcome: Outcome, window: Window, window_seconds: float = WINDOW_SE
     """
     snapshots = window.snapshots
     restarted = _restarted(snapshots[0], outcome, window_seconds)
-    warms = restarted or any(each.setting == _SIZE and _grew(each) for each in outcome.changes)
+    warms = restarted or any(change.setting == _SIZE and _grew(change) for change in outcome.changes)
     if warms:
         return Settling(warms, _filled(snapshots, window_seconds), "the pool fills")
-    pages = max((_displaced(each, snapshots[0]) for each in outcome.changes), default=0.0)
+    pages = max((_displaced(change, snapshots[0]) for change in outcome.changes), default=0.0)
     return Settling(warms, _replaced(snapshots, pages, window_seconds), f"{pages:,.0f} pages are displaced")
 
 
-def is_steady(reading: Reading, wanted: Collection[Wanted], window_seconds: float = WINDOW_SECONDS) -> bool:
-    """Whether reads no longer fall from one window to the next, and what is wanted of passes saw enough of them.
+def is_steady(reading: Reading, promised: Collection[PromisedQuantity], window_seconds: float = WINDOW_SECONDS) -> bool:
+    """Whether reads no longer fall from one window to the next, and promises on passes saw enough of them.
 
     Args:
         reading: Since the pool settled.
-        wanted: Quantities that are promised.
+        promised: Quantities that are promised.
         window_seconds: Length of a window that counts as one.
     """
-    asked = [found for each in wanted if each[0] in PER_PASS and (found := reading.measure(*each)) is not None]
-    if any(sum(each.bases) < _PASSES for each in asked):
+    measures = [reading.measure(quantity, subject) for quantity, subject in promised if quantity in PER_PASS]
+    if any(measure is not None and sum(measure.bases) < _PASSES for measure in measures):
         return False
-    reads = [sum(each) for each in zip(*(m.amounts for m in reading.measures if m.quantity == READ), strict=True)]
+    amounts = [measure.amounts for measure in reading.measures if measure.quantity == READ]
+    reads = [sum(slice_) for slice_ in zip(*amounts, strict=True)]
     rates = [read / seconds for read, seconds in zip(reads, reading.seconds, strict=True)]
     count = min(round(window_seconds / reading.seconds[-1]), len(rates) // 2)
     if count < 2:
@@ -114,7 +115,7 @@ def _displaced(change: Changed, first: Snapshot) -> float:
 def _replaced(snapshots: Sequence[Snapshot], pages: float, window_seconds: float) -> float | None:
     """When so many pages had come in, or when hardly one did in a window."""
     size = over_pools("size_pages")(snapshots[-1]) or 0.0
-    came = [(each.at, _came(each)) for each in snapshots]
+    came = [(snapshot.at, _came(snapshot)) for snapshot in snapshots]
     known = [(at, count) for at, count in came if count is not None]
     start = 0
     for at, count in known:
@@ -135,9 +136,9 @@ def _came(snapshot: Snapshot) -> float | None:
 def _filled(snapshots: Sequence[Snapshot], window_seconds: float) -> float | None:
     """When the pool was full, or gained hardly a page in a window."""
     known = [
-        (each.at, size, free)
-        for each in snapshots
-        if (size := over_pools("size_pages")(each)) and (free := over_pools("free_pages")(each)) is not None
+        (snapshot.at, size, free)
+        for snapshot in snapshots
+        if (size := over_pools("size_pages")(snapshot)) and (free := over_pools("free_pages")(snapshot)) is not None
     ]
     start = 0
     for at, size, free in known:

@@ -18,7 +18,7 @@ _NOISE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Moved:
+class _WorkRates:
     """Work of one kind before and after.
 
     Attributes:
@@ -48,77 +48,81 @@ def changed_work(before: Reading, after: Reading) -> str:
     fewer rows. So a rate may differ if the time of its statements does not. Or it keeps step with the work that takes
     most time, where that is explained so, or all work together takes as much time as before.
     """
-    moved = list(_moved(before, after))
-    if not moved:
+    kinds = list(_kinds(before, after))
+    if not kinds:
         return "what work was done is not known"
-    if len({each.table == () for each in moved}) > 1:
+    if len({kind.table == () for kind in kinds}) > 1:
         return "performance_schema tells of the work on one side of the change only"
-    times = [each.seconds for each in moved if each.seconds is not None]
-    sums = (total(each[0] for each in times), total(each[1] for each in times))
+    times = [kind.seconds for kind in kinds if kind.seconds is not None]
+    sums = (total(seconds[0] for seconds in times), total(seconds[1] for seconds in times))
     read = {*_much_read(before), *_much_read(after)}
-    counted = [each for each in moved if _counts(each, sums) or (each.table in read and _counts_in_table(each, moved))]
+    counted = [kind for kind in kinds if _counts(kind, sums) or (kind.table in read and _counts_in_table(kind, kinds))]
     if not counted:
-        return "nothing was done" if not any(max(each.rates) for each in moved) else ""
-    leading = max(counted, key=lambda each: sum(each.seconds or (0.0, 0.0)))
+        return "nothing was done" if not any(max(kind.rates) for kind in kinds) else ""
+    leading = max(counted, key=lambda kind: sum(kind.seconds or (0.0, 0.0)))
     in_step = _explained(leading) or (bool(times) and _alike(_ratio(*sums)))
-    wrong = [
-        each
-        for each in counted
-        if not (_explained(each) or (in_step and _alike(_ratio(leading.ratio, each.ratio))))
-        and abs(each.rates[1] - each.rates[0]) > each.noise
+    changed = [
+        kind
+        for kind in counted
+        if not (_explained(kind) or (in_step and _alike(_ratio(leading.ratio, kind.ratio))))
+        and abs(kind.rates[1] - kind.rates[0]) > kind.noise
     ]
-    if not wrong:
+    if not changed:
         return ""
-    worst = max(wrong, key=lambda each: _ratio(min(each.rates), max(each.rates)))
+    worst = max(changed, key=lambda kind: _ratio(min(kind.rates), max(kind.rates)))
     was, is_ = worst.rates
     return f"the work changed: {worst.name} went from {was:,.4g} to {is_:,.4g} rows a second"
 
 
-def _moved(before: Reading, after: Reading) -> Iterator[_Moved]:
-    sides = [{(*sorted(each.subject.items()), each.way): each for each in reading.work} for reading in (before, after)]
+def _kinds(before: Reading, after: Reading) -> Iterator[_WorkRates]:
+    sides = [{(*sorted(work.subject.items()), work.way): work for work in reading.work} for reading in (before, after)]
     for key in dict.fromkeys(chain(*sides)):
-        was, is_ = (of.get(key) for of in sides)
+        was, is_ = (side.get(key) for side in sides)
         known = was or is_
         if known is None:
             continue
         rates = _rate(was, before), _rate(is_, after)
         seconds = None
-        if all(each is None or each.seconds for each in (was, is_)):
+        if all(work is None or work.seconds for work in (was, is_)):
             seconds = _spent(was, before), _spent(is_, after)
         noise = _NOISE * (_variance(was, before) + _variance(is_, after)) ** 0.5
         name = f"{known.way} of {'.'.join(known.subject.values())}" if known.subject else known.way
-        yield _Moved(name, tuple(known.subject.values()), rates, seconds, noise)
+        yield _WorkRates(name, tuple(known.subject.values()), rates, seconds, noise)
 
 
 def _much_read(reading: Reading) -> dict[tuple[str, ...], float]:
     """Tables with a share of all pages read that counts."""
-    pages = {tuple(each.subject.values()): total(each.amounts) for each in reading.measures if each.quantity == READ}
+    pages = {
+        tuple(measure.subject.values()): total(measure.amounts)
+        for measure in reading.measures
+        if measure.quantity == READ
+    }
     return {table: read for table, read in pages.items() if read > _SHARE * total(pages.values())}
 
 
-def _counts(moved: _Moved, sums: tuple[float, float]) -> bool:
-    if moved.seconds is None:
+def _counts(kind: _WorkRates, sums: tuple[float, float]) -> bool:
+    if kind.seconds is None:
         return True
-    return any(own > _SHARE * all_ for own, all_ in zip(moved.seconds, sums, strict=True))
+    return any(own > _SHARE * all_ for own, all_ in zip(kind.seconds, sums, strict=True))
 
 
-def _counts_in_table(moved: _Moved, all_: list[_Moved]) -> bool:
+def _counts_in_table(kind: _WorkRates, kinds: list[_WorkRates]) -> bool:
     """Whether it is a share of the work in its table."""
-    of_table = [each for each in all_ if each.table == moved.table]
-    if any(each.seconds is None for each in of_table):
+    times = [other.seconds for other in kinds if other.table == kind.table]
+    known = [seconds for seconds in times if seconds is not None]
+    if len(known) < len(times):
         return True
-    sums = [total(each.seconds[side] for each in of_table if each.seconds) for side in (0, 1)]
-    return _counts(moved, (sums[0], sums[1]))
+    return _counts(kind, (total(seconds[0] for seconds in known), total(seconds[1] for seconds in known)))
 
 
-def _explained(moved: _Moved) -> bool:
+def _explained(kind: _WorkRates) -> bool:
     """Whether the rate is the same, or statements only take more or less time for the rows that clients ask for."""
-    if _alike(moved.ratio):
+    if _alike(kind.ratio):
         return True
-    if moved.seconds is None:
+    if kind.seconds is None:
         return False
-    seconds = _ratio(*moved.seconds)
-    return seconds < FACTOR if moved.ratio > 1.0 else seconds > 1.0 / FACTOR
+    seconds = _ratio(*kind.seconds)
+    return seconds < FACTOR if kind.ratio > 1.0 else seconds > 1.0 / FACTOR
 
 
 def _alike(ratio: float) -> bool:
@@ -143,5 +147,5 @@ def _variance(work: Work | None, reading: Reading) -> float:
     if work is None or count < 2:
         return 0.0
     rate = _rate(work, reading)
-    residuals = sum((rows - rate * each) ** 2 for rows, each in zip(work.rows, reading.seconds, strict=True))
+    residuals = sum((rows - rate * seconds) ** 2 for rows, seconds in zip(work.rows, reading.seconds, strict=True))
     return float(count / (count - 1) * residuals / total(reading.seconds) ** 2)

@@ -13,7 +13,7 @@ from advisor.observe.source import SnapshotSource
 from exporter.connection.errors import ServerError
 from exporter.connection.target import Target
 from exporter.files import replacing
-from exporter.recording.file import Carried, Recorder
+from exporter.recording.file import LedgerLines, Recorder
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
 
@@ -92,7 +92,7 @@ def record(
     output: Path,
     progress: Progress,
     recorder: Callable[[Path], Recorder] = Recorder,
-    ledger: Callable[[], Carried | None] = lambda: None,
+    ledger: Callable[[], LedgerLines | None] = lambda: None,
 ) -> KeyboardInterrupt | ServerError | None:
     """Record for a while, into a file beside ``output`` that replaces it at the end.
 
@@ -103,7 +103,7 @@ def record(
         output: The file.
         progress: Called now and then.
         recorder: Opens the file for writing: answers as they are, or without the owner's names.
-        ledger: Called at the end: what became of advice until then, for the recording to carry.
+        ledger: Called at the end: what became of advice until then, for the recording.
 
     Returns:
         What ended it early, after at least one collection; None when nothing did.
@@ -121,7 +121,7 @@ def record(
             if not sampler.history:
                 raise
             end = error
-        carried = ledger()
-        if carried is not None:
-            keep.ledger(carried)
+        lines = ledger()
+        if lines is not None:
+            keep.ledger(lines)
     return end

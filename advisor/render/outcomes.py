@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from advisor.contract.recommendation import Number, tidy
 from advisor.contract.templates import duration
-from advisor.ledger.entry import Changed, Compared, Found, Outcome, Promise, Result
-from advisor.ledger.grades import Grades, Stretch
+from advisor.ledger.entry import Changed, Compared, Outcome, Promise, RememberedFinding, Result
+from advisor.ledger.grades import GradedStretch, Grades
 from advisor.ledger.history import GoneFinding, History
 from advisor.ledger.words import amount, named
 from advisor.render.document import Block, Card, Details, Heading, Paragraph, TextDocument, TextTable, Tone
@@ -99,14 +99,14 @@ def _details(outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield "why", outcome.why
 
 
-def _stood(finding: Found) -> Card:
+def _stood(finding: RememberedFinding) -> Card:
     asked = dict.fromkeys(f"{each.setting} = {setting_text(each.setting, each.to)}" for each in finding.promises)
     lines = [("seen", f"{moment(finding.first_seen)} to {moment(finding.last_seen)}")]
     lines += [("asked for", ", or ".join(asked))] if asked else []
     return Card(_joined(finding.rule, _about(finding.subject), finding.fingerprint), (Details(tuple(lines)),), level=3)
 
 
-def _stretch(stretch: Stretch) -> str:
+def _stretch(stretch: GradedStretch) -> str:
     return (
         f"{stretch.server}, {', '.join(stretch.recordings)}: {moment(stretch.began)} to {moment(stretch.ended)}"
         f" ({duration(stretch.ended - stretch.began)}, {stretch.collections} collections),"

@@ -7,47 +7,48 @@ from collections.abc import Iterator
 from advisor.advice.assessment import Assessment
 from advisor.contract.recommendation import Blind, Failed, Severity
 from advisor.ledger import words
-from advisor.ledger.entry import Found, Outcome
+from advisor.ledger.entry import Outcome, RememberedFinding
 from advisor.ledger.history import GoneFinding, newest, of_finding
-from advisor.ledger.ledger import Ledger
-from advisor.ledger.versions import versions
+from advisor.ledger.ledger import Ledger, rule_versions
 from advisor.render import outcomes
 from exporter.collectors.status import STATUS
 
 
-def gone(found: Found, ledger: Ledger, last: Assessment | None, problem: str = "") -> GoneFinding:
+def gone(finding: RememberedFinding, ledger: Ledger, last: Assessment | None, problem: str = "") -> GoneFinding:
     """What is to be said of it.
 
     Args:
-        found: It was told, and is not in the last advice.
+        finding: It was told, and is not in the last advice.
         ledger: What became of changes.
         last: What the rules said last; None where nothing is known of the server now.
         problem: Why nothing is known of it.
     """
-    resolved_at = found.resolved_at
-    if resolved_at is None and last is not None and last.is_gone(found):
+    resolved_at = finding.resolved_at
+    if resolved_at is None and last is not None and last.is_gone(finding):
         resolved_at = last.advice.at  # the ledger takes it yet
-    now = _said_now(found, last) if last is not None else (f"nothing is known of the server now: {problem}",)
+    now = _said_now(finding, last) if last is not None else (f"nothing is known of the server now: {problem}",)
     return GoneFinding(
-        fingerprint=found.fingerprint,
-        rule=found.rule,
-        subject=found.subject,
-        severity=Severity(found.severity),
-        summary=found.summary,
-        first_seen=found.first_seen,
-        last_seen=ledger.last_seen(found),
+        fingerprint=finding.fingerprint,
+        rule=finding.rule,
+        subject=finding.subject,
+        severity=Severity(finding.severity),
+        summary=finding.summary,
+        first_seen=finding.first_seen,
+        last_seen=ledger.last_seen(finding),
         resolved_at=resolved_at,
-        because="; ".join((*_in_between(found, ledger, resolved_at, last), *now)),
-        outcomes=of_finding(ledger, found.fingerprint),
+        because="; ".join((*_in_between(finding, ledger, resolved_at, last), *now)),
+        outcomes=of_finding(ledger, finding.fingerprint),
     )
 
 
-def _in_between(found: Found, ledger: Ledger, resolved_at: float | None, last: Assessment | None) -> Iterator[str]:
+def _in_between(
+    finding: RememberedFinding, ledger: Ledger, resolved_at: float | None, last: Assessment | None
+) -> Iterator[str]:
     """What happened after it was last seen, and before it was gone."""
     until = float("inf") if resolved_at is None else resolved_at
-    last_seen = ledger.last_seen(found)
+    last_seen = ledger.last_seen(finding)
     since = [each for each in newest(ledger.outcomes.values()) if last_seen <= each.at <= until]
-    own = [each for each in since if each.fingerprint == found.fingerprint]
+    own = [each for each in since if each.fingerprint == finding.fingerprint]
     told: dict[str, None] = {}
     for each in own[:1] or since:
         told[words.followed(each) if each.followed and own else _changed(each)] = None
@@ -55,8 +56,8 @@ def _in_between(found: Found, ledger: Ledger, resolved_at: float | None, last: A
     status = None if last is None else last.snapshot[STATUS]
     if last is not None and status is not None and last.snapshot.at - status["uptime"] > last_seen:
         yield "the server restarted"
-    rule = None if last is None else last.rule_set.rule(found.rule)
-    if rule is not None and found.rule_version not in ("", versions([rule]).rules[rule.id]):
+    rule = None if last is None else last.rule_set.rule(finding.rule)
+    if rule is not None and finding.rule_version not in ("", rule_versions([rule])[rule.id]):
         yield "its rule was changed"
 
 
@@ -66,15 +67,15 @@ def _changed(outcome: Outcome) -> str:
     return f"changed: {changes}" + (", another value than it advised" if outcome.rule and not outcome.followed else "")
 
 
-def _said_now(found: Found, last: Assessment) -> Iterator[str]:
+def _said_now(finding: RememberedFinding, last: Assessment) -> Iterator[str]:
     """What its rule says of its subject."""
-    rule = last.rule_set.rule(found.rule)
+    rule = last.rule_set.rule(finding.rule)
     if rule is None:
-        yield f"there is no rule {found.rule} any more"
+        yield f"there is no rule {finding.rule} any more"
         return
-    about = last.about(found)
+    about = last.about(finding)
     if not about:
-        yield f"there is no {'.'.join(found.subject.values())} among {rule.file.for_each} now"
+        yield f"there is no {'.'.join(finding.subject.values())} among {rule.file.for_each} now"
     for each in about:
         match each.verdict:
             case Blind(lacks=lacks, reason=reason):

@@ -11,7 +11,7 @@ from pathlib import Path
 from exporter.anonymisation import plain_version, plain_words
 from exporter.collectors import BY_NAME
 from exporter.pseudonyms import Pseudonyms
-from exporter.recording.file import Carried, Recorder
+from exporter.recording.file import LedgerLines, Recorder
 from exporter.sampling.assembly import Answer
 from exporter.server import Server
 
@@ -58,9 +58,9 @@ class AnonymousRecorder(Recorder):
         reason = _REASONS.get(answer.failure or "", answer.reason)
         super().answer(replace(answer, results=results, reason=reason, cure=self._cure(answer.cure)))
 
-    def ledger(self, ledger: Carried) -> None:
+    def ledger(self, lines: LedgerLines) -> None:
         """Keep what became of advice, without what may hold other names than those of schemas, tables and indexes."""
-        self._write({"ledger": ledger.lines(self._pseudonyms)})
+        self._write({"ledger": lines(self._pseudonyms)})
 
     def _cure(self, cure: str | None) -> str | None:
         if cure is None or not cure.startswith("GRANT "):

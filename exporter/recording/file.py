@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, Self, cast, get_args
+from typing import Any, BinaryIO, Self, cast, get_args
 
 from exporter import __version__
 from exporter.collectors import BY_NAME
@@ -60,11 +60,8 @@ class TruncatedRecording(RecordingError):
     """The recording ends early, as that of a machine that crashed, or a copy that broke off. All before is intact."""
 
 
-class Carried(Protocol):
-    """What a recording carries beside answers."""
-
-    def lines(self, names: Pseudonyms | None = None) -> list[Any]:
-        """As JSON values; with ``names`` in place of the owner's, and without what may hold others."""
+LedgerLines = Callable[[Pseudonyms | None], list[Any]]
+"""The ledger of a recording as JSON values; with pseudonyms in place of the owner's names, and without other texts."""
 
 
 class Recorder:
@@ -132,9 +129,9 @@ class Recorder:
         self._write({"collection": at})
         self.collections += 1
 
-    def ledger(self, ledger: Carried) -> None:
+    def ledger(self, lines: LedgerLines) -> None:
         """What became of advice until now; it replaces what came before."""
-        self._write({"ledger": ledger.lines()})
+        self._write({"ledger": lines(None)})
 
     def close(self) -> None:
         """Write the end mark and close the file, which is closed too if that fails. Raises OSError."""
@@ -157,13 +154,13 @@ def replay(path: Path) -> Iterator[Snapshot]:
     return Replayer().read(path)
 
 
-def copy(path: Path, to: Recorder, carried: Callable[[list[Any]], Carried]) -> None:
+def copy(path: Path, to: Recorder, ledger: Callable[[list[Any]], LedgerLines]) -> None:
     """Record a recording again: answers as they are, or without the owner's names.
 
     Args:
         path: The recording.
         to: Records it.
-        carried: What the recording carries beside answers, from its JSON values.
+        ledger: Understands the ledger of the recording.
 
     Raises:
         RecordingError: As ``replay`` does; what came before is recorded.
@@ -178,14 +175,14 @@ def copy(path: Path, to: Recorder, carried: Callable[[list[Any]], Carried]) -> N
             case float():
                 to.collection(event)
             case _:
-                to.ledger(carried(event))
+                to.ledger(ledger(event))
 
 
 class Replayer:
     """Reads a series of recordings, in which a session may continue from one recording to the next.
 
     Attributes:
-        ledger: The entries that the last of them carries that has any, as JSON values; None where none has.
+        ledger: The entries of the last of them that has any, as JSON values; None where none has.
     """
 
     def __init__(self, budget: Budget | None = None) -> None:

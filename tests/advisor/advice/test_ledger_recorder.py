@@ -99,12 +99,12 @@ async def test_the_service_stores_its_ledger_and_hands_it_to_the_rules(tmp_path:
         service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=LedgerRecorder(state=state))
         running = asyncio.create_task(service.run())
         try:
-            await until(lambda: service.books.ledger.found)
+            await until(lambda: service.books.ledger.findings)
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
-    [finding] = [one for one in service.books.ledger.found.values() if one.rule == "scan-exceeds-old-sublist"]
+    [finding] = [one for one in service.books.ledger.findings.values() if one.rule == "scan-exceeds-old-sublist"]
     assert finding.subject == {"schema": ORDERS.schema, "table": ORDERS.table}
     assert finding.rule_version
     assert finding.model_version
-    assert finding in stored(tmp_path).found.values()
+    assert finding in stored(tmp_path).findings.values()

@@ -60,7 +60,7 @@ def test_advice_that_was_followed_is_graded_by_what_was_read_afterwards(
     assert outcome.measured is not None
     assert (outcome.promise.predicted, outcome.measured.after) == (0, 0)
     assert outcome.measured.before == pytest.approx(2701, rel=0.01)
-    assert RULE in {each.rule for each in ledger.found.values()}
+    assert RULE in {each.rule for each in ledger.findings.values()}
 
 
 def test_the_rules_judge_before_the_change_and_at_the_end(rule_set: RuleSet, followed: Sequence[Snapshot]) -> None:
@@ -97,7 +97,7 @@ def test_a_restart_forgets_findings_that_stood(rule_set: RuleSet, followed: Sequ
     """After the change the rule is silent, though a finding of the old settings would stand for five minutes."""
     replaying = Replaying(rule_set, Ledger(window_seconds=8.0))
     list(replaying.replay(followed))
-    last = replaying.ledger.found["a63178a321b3b23c"].last_seen
+    last = replaying.ledger.findings["a63178a321b3b23c"].last_seen
     assert last < next(each.at for each in followed if each.setting("innodb_old_blocks_pct") == "73")
 
 

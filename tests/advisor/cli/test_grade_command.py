@@ -13,7 +13,7 @@ from advisor.cli import sources
 from advisor.cli.main import main
 from advisor.ledger.entry import Outcome
 from advisor.ledger.entry import Result as Became
-from advisor.ledger.grades import Grades, Stretch
+from advisor.ledger.grades import GradedStretch, Grades
 from advisor.ledger.grades import grades as made
 from tests.advisor.building import capture
 from tests.advisor.ledger.outcomes import outcome, worse
@@ -101,7 +101,7 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
 )
 def test_fail_on_looks_for_harm_and_for_missed_promises(outcomes: list[Outcome], on: set[str]) -> None:
     fields = {"recordings": ("a",), "server": "b", "began": 0, "ended": 1, "collections": 2, "findings": ()}
-    found = made([Stretch.model_validate(fields | {"outcomes": outcomes})])
+    found = made([GradedStretch.model_validate(fields | {"outcomes": outcomes})])
     assert {each for each in (None, "missed", "harm") if sources.fails(found.outcomes, each)} == on
 
 

@@ -179,7 +179,9 @@ def test_record_and_advise_add_what_serve_has_kept(server: Server, run: Run, ask
     assert ended.returncode == 0
     assert "has no history of this server: the recording carries none" in ended.stderr
     assert ask("history", "--recording", output).exit_code == 2
-    keep(folder, Ledger.of([*LEDGER.entries, opened("3" * 16, at=AT)]), server.dsn.rpartition("@")[2].rstrip("/"))
+    keep(
+        folder, Ledger.of([*LEDGER.by_key.values(), opened("3" * 16, at=AT)]), server.dsn.rpartition("@")[2].rstrip("/")
+    )
     assert run(*asked).returncode == 0
     said = History.model_validate_json(ask("history", "--recording", output, "--format", "json").stdout)
     assert len(said.outcomes) == 3

@@ -49,7 +49,7 @@ def write(folder: Path, told: int, last: int | None) -> None:
     def tell(kind: str, outcome: Outcome, *more: Entry) -> None:
         nonlocal ledger
         for entry in (outcome, *more):
-            ledger = ledger.with_entry(entry)
+            ledger = ledger.with_entries([entry])
         items.keep(ledger.by_key)
         if items.problem is not None:
             raise OSError(items.problem)

@@ -15,7 +15,7 @@ import pytest
 
 from advisor.files.stored import StoredItems, stored_items
 from advisor.ledger.entry import ENTRY, Entry
-from advisor.ledger.ledger import MOST_FOUND, MOST_OUTCOMES, Ledger
+from advisor.ledger.ledger import MOST_FINDINGS, MOST_OUTCOMES, Ledger
 from exporter.state_file import StateFile, path_of
 from tests.advisor.building import REPOSITORY
 from tests.advisor.ledger.entries import baseline, closed, found, opened, unasked
@@ -36,7 +36,7 @@ def keep(folder: Path, *entries: Entry) -> Ledger:
     with StateFile(folder, ADDRESS) as state:
         items = StoredItems(state, "entries", ENTRY)
         for entry in entries:
-            ledger = ledger.with_entry(entry)
+            ledger = ledger.with_entries([entry])
             items.keep(ledger.by_key)
             assert items.problem is None
     return ledger
@@ -66,7 +66,7 @@ def test_only_what_is_new_is_written(tmp_path: Path) -> None:
         items, ledger = StoredItems(state, "entries", ENTRY), Ledger.of([found(), opened(), baseline()])
         items.keep(ledger.by_key)
         before = state.run(lambda connection: connection.total_changes)
-        items.keep(Ledger.of(ledger.entries).with_entry(unasked()).by_key)
+        items.keep(Ledger.of([*ledger.by_key.values(), unasked()]).by_key)
         assert state.run(lambda connection: connection.total_changes) == before + 1
 
 
@@ -129,7 +129,7 @@ def test_the_largest_ledger_is_read_again(tmp_path: Path) -> None:
     others = tuple(other.model_copy(update={"subject": name}) for other in unasked().others * 20)
     entries: list[Entry] = [
         found(fingerprint=f"{number:016x}", subject=name, summary="x" * 500, promises=found().promises * 4)
-        for number in range(MOST_FOUND)
+        for number in range(MOST_FINDINGS)
     ]
     entries += [closed(f"{number:016x}", subject=name, others=others) for number in range(MOST_OUTCOMES)]
     with StateFile(tmp_path, ADDRESS) as state:
@@ -138,7 +138,7 @@ def test_the_largest_ledger_is_read_again(tmp_path: Path) -> None:
         assert items.problem is None
     path = path_of(tmp_path, ADDRESS)
     assert 1 << 20 < path.stat().st_size < 16 << 20
-    assert len(load(tmp_path).entries) == MOST_FOUND + MOST_OUTCOMES
+    assert len(load(tmp_path).by_key) == MOST_FINDINGS + MOST_OUTCOMES
 
 
 def test_nothing_is_lost_once_a_folder_can_be_written(tmp_path: Path) -> None:
@@ -173,12 +173,12 @@ def test_a_folder_that_does_not_answer_lacks_nothing_later(tmp_path: Path) -> No
         hanging = state.submit(lambda _: go_on.wait(DEADLINE))
         ledger = Ledger()
         for entry in (found(), opened(), baseline()):
-            ledger = ledger.with_entry(entry)
+            ledger = ledger.with_entries([entry])
             items.keep(ledger.by_key)
             assert items.problem == "the folder does not answer"
         go_on.set()
         assert hanging.result(DEADLINE)
-        ledger = ledger.with_entry(unasked())
+        ledger = ledger.with_entries([unasked()])
         assert state.submit(lambda _: None).exception(DEADLINE) is None
     with StateFile(tmp_path, ADDRESS) as state:
         items = StoredItems(state, "entries", ENTRY)

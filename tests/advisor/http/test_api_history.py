@@ -53,7 +53,7 @@ def asked(sidecar: InProcess, query: str = "") -> History:
 def test_the_whole_history_comes_from_memory(sidecar: InProcess) -> None:
     said = asked(sidecar)
     assert said.outcomes == history(LEDGER).outcomes
-    assert {each.fingerprint for each in said.findings} >= set(LEDGER.found)
+    assert {each.fingerprint for each in said.findings} >= set(LEDGER.findings)
     assert not said.kept
     assert said.problem is None
 

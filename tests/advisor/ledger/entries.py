@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from advisor.contract.recommendation import fingerprint
-from advisor.ledger.entry import Baseline, Changed, Compared, Found, Outcome, Promise, Result
+from advisor.ledger.entry import Baseline, Changed, Compared, Outcome, Promise, RememberedFinding, Result
 from advisor.ledger.reading import Measure, Reading
 
 RULE = "scan-exceeds-old-sublist"
@@ -23,8 +23,8 @@ PROMISE = Promise(
 AT = 1_795_241_980.0
 
 
-def found(**values: Any) -> Found:
-    return Found.model_validate(
+def found(**values: Any) -> RememberedFinding:
+    return RememberedFinding.model_validate(
         {
             "fingerprint": FINGERPRINT,
             "rule": RULE,

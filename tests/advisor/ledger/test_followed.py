@@ -63,6 +63,6 @@ def test_values_that_come_and_go_are_told_once_and_only_so_many_are_kept(
     assert told == [1, 1, 0, 0]
     for to in range(40, 70):
         ledger, _ = ledger.observe(before, with_value(advice, to))
-    [found] = ledger.found.values()
+    [found] = ledger.findings.values()
     assert len(found.promises) == MOST_PROMISES
     assert found.promises[0].to == 69

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from advisor.ledger.entry import Outcome, Result
-from advisor.ledger.grades import RulePromises, Stretch, grades
+from advisor.ledger.grades import GradedStretch, RulePromises, grades
 from tests.advisor.ledger.outcomes import RULE, outcome, worse
 
 
-def stretch(*outcomes: Outcome) -> Stretch:
-    return Stretch(recordings=("a",), server="b", began=0, ended=1, collections=2, findings=(), outcomes=outcomes)
+def stretch(*outcomes: Outcome) -> GradedStretch:
+    return GradedStretch(recordings=("a",), server="b", began=0, ended=1, collections=2, findings=(), outcomes=outcomes)
 
 
 def test_promises_are_counted_by_rule_and_changes_without_one_are_left_out() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from advisor.contract.recommendation import SetAside
 from advisor.ledger.entry import Result
-from advisor.ledger.history import Wanted, graded, history
+from advisor.ledger.history import HistoryFilter, graded, history
 from advisor.ledger.ledger import Ledger
 from tests.advisor.building import RECORDING, advised, captured
 from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, closed, found, opened, unasked
@@ -15,25 +17,35 @@ OTHER = found(fingerprint="0" * 16, rule="warmup-disabled", last_seen=AT + 5000,
 LEDGER = Ledger.of([found(), OTHER, closed("1"), unasked("2"), opened("3", at=AT + 9000)])
 
 
+def moment(at: float) -> datetime:
+    return datetime.fromtimestamp(at, UTC)
+
+
 @pytest.mark.parametrize(
     ("wanted", "outcomes", "findings"),
     [
-        (Wanted(), "321", [OTHER, found()]),
-        (Wanted(rules=[RULE]), "31", [found()]),
-        (Wanted(rules=["warmup-disabled"]), "", [OTHER]),
-        (Wanted(fingerprints=[FINGERPRINT, "none"]), "31", [found()]),
-        (Wanted(results=[Result.KEPT]), "1", [found()]),
-        (Wanted(results=[Result.UNPROMISED, Result.OPEN]), "32", [found()]),
-        (Wanted(results=[Result.MISSED]), "", []),
-        (Wanted(settings=["innodb_old_blocks_time"]), "2", []),
-        (Wanted(settings=["innodb_old_blocks_pct"]), "31", [found()]),
-        (Wanted(since=AT + 960), "321", [OTHER]),
-        (Wanted(since=AT + 961), "32", [OTHER]),
-        (Wanted(since=AT + 9001), "", []),
-        (Wanted(rules=[RULE], results=[Result.KEPT], settings=["innodb_old_blocks_pct"], since=AT), "1", [found()]),
+        (HistoryFilter(), "321", [OTHER, found()]),
+        (HistoryFilter(rule=[RULE]), "31", [found()]),
+        (HistoryFilter(rule=["warmup-disabled"]), "", [OTHER]),
+        (HistoryFilter(fingerprint=[FINGERPRINT, "none"]), "31", [found()]),
+        (HistoryFilter(result=[Result.KEPT]), "1", [found()]),
+        (HistoryFilter(result=[Result.UNPROMISED, Result.OPEN]), "32", [found()]),
+        (HistoryFilter(result=[Result.MISSED]), "", []),
+        (HistoryFilter(setting=["innodb_old_blocks_time"]), "2", []),
+        (HistoryFilter(setting=["innodb_old_blocks_pct"]), "31", [found()]),
+        (HistoryFilter(since=moment(AT + 960)), "321", [OTHER]),
+        (HistoryFilter(since=moment(AT + 961)), "32", [OTHER]),
+        (HistoryFilter(since=moment(AT + 9001)), "", []),
+        (
+            HistoryFilter(rule=[RULE], result=[Result.KEPT], setting=["innodb_old_blocks_pct"], since=moment(AT)),
+            "1",
+            [found()],
+        ),
     ],
 )
-def test_each_filter_leaves_what_it_names_the_newest_first(wanted: Wanted, outcomes: str, findings: object) -> None:
+def test_each_filter_leaves_what_it_names_the_newest_first(
+    wanted: HistoryFilter, outcomes: str, findings: object
+) -> None:
     answer = history(LEDGER, wanted)
     assert "".join(each.id for each in answer.outcomes) == outcomes
     assert list(answer.findings) == findings
@@ -41,7 +53,7 @@ def test_each_filter_leaves_what_it_names_the_newest_first(wanted: Wanted, outco
 
 
 def test_the_limit_keeps_the_newest_and_says_what_it_leaves_out() -> None:
-    answer = history(LEDGER, Wanted(limit=1))
+    answer = history(LEDGER, HistoryFilter(limit=1))
     assert [each.id for each in answer.outcomes] == ["3"]
     assert answer.findings == (OTHER,)
     assert (answer.more_outcomes, answer.more_findings) == (2, 1)

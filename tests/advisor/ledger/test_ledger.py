@@ -194,7 +194,7 @@ def test_the_entries_make_the_same_ledger(load: Load) -> None:
     load.settings[PCT] = "95"
     ledger, _ = _played(load, ledger, _steady, 3)
     again = Ledger()
-    for entry in ledger.entries:
-        again = again.with_entry(entry)
+    for entry in ledger.by_key.values():
+        again = again.with_entries([entry])
     assert again == ledger
     assert ledger.before

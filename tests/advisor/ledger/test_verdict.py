@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from advisor.ledger.entry import Compared, Promise, Result
-from advisor.ledger.verdict import verdict
+from advisor.ledger.grading import verdict
 
 
 @pytest.mark.parametrize(

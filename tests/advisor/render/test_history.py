@@ -8,7 +8,7 @@ import pytest
 
 from advisor.contract.recommendation import SetAside
 from advisor.ledger.entry import Outcome, Result
-from advisor.ledger.history import GradedAdvice, Wanted, graded, history
+from advisor.ledger.history import GradedAdvice, HistoryFilter, graded, history
 from advisor.ledger.ledger import Ledger
 from advisor.render import advice as documents
 from advisor.render import outcomes as outcome_documents
@@ -49,7 +49,7 @@ def test_every_outcome_and_finding_is_shown_in_both_forms(write: Callable[[TextD
     assert "Findings that stood" in said
     assert "2026-11-21 06:19:40 UTC" in said
     cut = write(
-        outcome_documents.history(history(LEDGER, Wanted(limit=1), kept=True, problem="No space left on device"))
+        outcome_documents.history(history(LEDGER, HistoryFilter(limit=1), kept=True, problem="No space left on device"))
     )
     assert "and 3 older ones" in cut
     assert "not kept: No space left on device" in cut

@@ -11,7 +11,7 @@ import pytest
 from advisor.advice.assessment import Assessment, assess
 from advisor.advice.judgement import Options, judge
 from advisor.advice.replay import Replaying
-from advisor.ledger.entry import Changed, Found, Result
+from advisor.ledger.entry import Changed, RememberedFinding, Result
 from advisor.ledger.history import GoneFinding
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
@@ -42,11 +42,11 @@ def idle() -> Assessment:
     return assessed(captured("mysql-9.7/small-table-scan"), rule_set(check.load_file(RULES_FOLDER / f"{RULE}.yaml")))
 
 
-def told(**values: Any) -> Found:
+def told(**values: Any) -> RememberedFinding:
     return found(**{"rule_version": "", "first_seen": 100.0, "last_seen": 200.0, "resolved_at": 300.0, **values})
 
 
-def said(each: Found, last: Assessment | None, *entries: Any, problem: str = "") -> GoneFinding:
+def said(each: RememberedFinding, last: Assessment | None, *entries: Any, problem: str = "") -> GoneFinding:
     return gone(each, Ledger.of([each, *entries]), last, problem)
 
 
@@ -145,9 +145,9 @@ def test_a_finding_is_resolved_in_the_ledger_when_its_rule_no_longer_makes_it() 
     replaying = Replaying(Rulebook(RULES_FOLDER).rule_set, Ledger(window_seconds=8.0))
     resolved: dict[float, Mapping[str, float | None]] = {}
     for at in replaying.replay(Replay(capture("mysql-9.7/scan-followed-midway")).history):
-        resolved[at] = {name: each.resolved_at for name, each in replaying.ledger.found.items()}
+        resolved[at] = {name: each.resolved_at for name, each in replaying.ledger.findings.items()}
     [outcome] = [each for each in replaying.ledger.outcomes.values() if each.followed]
-    here = replaying.ledger.found[FINGERPRINT]
+    here = replaying.ledger.findings[FINGERPRINT]
     assert here.resolved_at is not None
     assert here.last_seen < outcome.at <= here.resolved_at
     assert resolved[outcome.at][FINGERPRINT] is None or here.resolved_at == outcome.at
@@ -171,10 +171,10 @@ def test_it_was_last_seen_when_its_rule_last_made_it_though_that_was_not_told() 
     assert told_again == ()
     blind = later.model_copy(update={"recommendations": ()})
     ledger, _ = ledger.observe(history, blind)
-    here = ledger.found[made.fingerprint]
+    here = ledger.findings[made.fingerprint]
     assert gone(here, ledger, None).last_seen == last.advice.at + 60
     ledger, [resolved] = ledger.observe(history, blind, is_gone=lambda _: True)
-    assert isinstance(resolved, Found)
+    assert isinstance(resolved, RememberedFinding)
     assert (resolved.last_seen, resolved.resolved_at) == (last.advice.at + 60, blind.at)
 
 
@@ -183,12 +183,12 @@ def test_one_that_comes_again_is_not_resolved() -> None:
     rules = rule_set(check.load_file(RULES_FOLDER / f"{RULE}.yaml"))
     last = assessed(Window.of(history, float("inf")), rules)
     ledger, _ = Ledger().observe(history, last.advice, is_gone=last.is_gone)
-    assert ledger.found[FINGERPRINT].resolved_at is None
+    assert ledger.findings[FINGERPRINT].resolved_at is None
     without = replace(last, advice=last.advice.model_copy(update={"recommendations": ()}), trace=())
     ledger, new = ledger.observe(history, without.advice, is_gone=without.is_gone)
-    assert [each.resolved_at for each in new if isinstance(each, Found)] == [last.advice.at]
+    assert [each.resolved_at for each in new if isinstance(each, RememberedFinding)] == [last.advice.at]
     _, new = ledger.observe(history, without.advice, is_gone=without.is_gone)
     assert new == ()
     ledger, [again] = ledger.observe(history, last.advice, is_gone=last.is_gone)
-    assert isinstance(again, Found)
+    assert isinstance(again, RememberedFinding)
     assert (again.resolved_at, again.first_seen) == (None, last.advice.at)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,9 @@ import pytest
 
 from advisor.advice import evaluation
 from advisor.contract.recommendation import fingerprint
-from advisor.ledger.carried import CarriedLedger, ledger_of
 from advisor.ledger.entry import Compared
 from advisor.ledger.ledger import Ledger
+from advisor.ledger.recorded import ledger_lines, recorded_ledger
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.rules import check
@@ -38,24 +39,24 @@ def test_a_recording_gives_back_the_ledger_that_it_was_given(tmp_path: Path) -> 
         with Recorder(tmp_path / name) as recorder:
             recorder.session(server(), "advisor@localhost")
             recorder.collection(1.0)
-            recorder.ledger(CarriedLedger(Ledger(), ()))
-            recorder.ledger(CarriedLedger(LEDGER, ()))
-        assert ledger_of(Replay(tmp_path / name).ledger) == LEDGER
+            recorder.ledger(partial(ledger_lines, Ledger(), ()))
+            recorder.ledger(partial(ledger_lines, LEDGER, ()))
+        assert recorded_ledger(Replay(tmp_path / name).ledger or ()) == LEDGER
 
 
 def test_names_that_are_no_valid_text_are_carried(tmp_path: Path) -> None:
     odd = Ledger.of([opened(subject={"schema": "shop", "table": "a\udcff"})])
-    assert ledger_of(Replay(carrying(tmp_path / "odd.jsonl", odd)).ledger) == odd
+    assert recorded_ledger(Replay(carrying(tmp_path / "odd.jsonl", odd)).ledger or ()) == odd
     with Recorder(tmp_path / "recorded.jsonl") as recorder:
         recorder.session(server(), "advisor@localhost")
         recorder.collection(1.0)
-        recorder.ledger(CarriedLedger(odd, ()))
-    assert ledger_of(Replay(tmp_path / "recorded.jsonl").ledger) == odd
+        recorder.ledger(partial(ledger_lines, odd, ()))
+    assert recorded_ledger(Replay(tmp_path / "recorded.jsonl").ledger or ()) == odd
 
 
 def test_a_recording_without_a_ledger_has_none_and_an_empty_one_is_empty(tmp_path: Path) -> None:
-    assert ledger_of(Replay(capture(RECORDING)).ledger) is None
-    assert ledger_of(Replay(carrying(tmp_path / "empty.jsonl", Ledger())).ledger) == Ledger()
+    assert Replay(capture(RECORDING)).ledger is None
+    assert recorded_ledger(Replay(carrying(tmp_path / "empty.jsonl", Ledger())).ledger or ()) == Ledger()
 
 
 def test_the_snapshots_of_a_recording_are_the_same_with_a_ledger(tmp_path: Path) -> None:
@@ -67,21 +68,19 @@ def test_entries_of_a_later_version_are_left_out(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('{"ledger": [', '{"ledger": [{"kind": "omen"}, 7, '))
     replayer = Replayer()
     assert list(replayer.read(path))
-    assert ledger_of(replayer.ledger) == Ledger.of([unasked()])
+    assert recorded_ledger(replayer.ledger or ()) == Ledger.of([unasked()])
 
 
 def anonymous(ledger: Ledger, names: Pseudonyms | None = None) -> Ledger:
-    lines = CarriedLedger(ledger, builtin_ids()).lines(names or Pseudonyms())
-    read = ledger_of(json.loads(json.dumps(lines)))
-    assert read is not None
-    return read
+    lines = ledger_lines(ledger, builtin_ids(), names or Pseudonyms())
+    return recorded_ledger(json.loads(json.dumps(lines)))
 
 
 def test_without_names_the_numbers_stay_and_fingerprints_fit_the_new_names() -> None:
     names = Pseudonyms()
     ledger = anonymous(LEDGER, names)
     subject = {"schema": names.schema("shop"), "table": names.table("orders")}
-    [finding] = ledger.found.values()
+    [finding] = ledger.findings.values()
     assert finding.subject == subject
     assert finding.fingerprint == fingerprint(RULE, subject)
     assert finding.promises == found().promises
@@ -111,11 +110,11 @@ def test_no_name_of_the_owner_is_left_in_any_entry() -> None:
         ]
     )
     left = anonymous(ledger)
-    said = json.dumps(CarriedLedger(ledger, builtin_ids()).lines(Pseudonyms()))
-    assert SECRET in json.dumps(CarriedLedger(ledger, ()).lines())
+    said = json.dumps(ledger_lines(ledger, builtin_ids(), Pseudonyms()))
+    assert SECRET in json.dumps(ledger_lines(ledger, ()))
     assert SECRET not in said
     assert "payroll" not in said
-    assert [each.rule for each in left.found.values()] == [RULE]
+    assert [each.rule for each in left.findings.values()] == [RULE]
     assert [each.rule for each in left.outcomes.values()] == [RULE, None, None, None]
     assert [str(each.result) for each in left.outcomes.values()] == ["kept", "unpromised", "unpromised", "unpromised"]
     assert [bool(each.harm) for each in left.outcomes.values()] == [True, False, False, True]
@@ -127,17 +126,16 @@ def test_the_advice_on_an_anonymised_recording_finds_its_outcomes(tmp_path: Path
 
     class Carrying(AnonymousRecorder):
         def close(self) -> None:
-            self.ledger(CarriedLedger(LEDGER, builtin_ids()))
+            self.ledger(partial(ledger_lines, LEDGER, builtin_ids()))
             super().close()
 
     again(source.recording, Carrying(path))
     replayed = Replay(path)
-    ledger = ledger_of(replayed.ledger)
-    assert ledger is not None
+    ledger = recorded_ledger(replayed.ledger or ())
     said = evaluation.advise(check.load(RULES_FOLDER), Window.of(replayed.history, float("inf")))
     [finding] = [each for each in said.recommendations if each.rule == RULE]
     assert finding.subject != SUBJECT
-    assert finding.fingerprint in ledger.found
+    assert finding.fingerprint in ledger.findings
     assert {each.fingerprint for each in ledger.outcomes.values()} == {finding.fingerprint, None}
     assert "shop" not in gzip.decompress(path.read_bytes()).decode().rpartition('{"ledger"')[2]
 
