@@ -15,9 +15,9 @@ class Source(StrEnum):
 
     VERDICT = "verdict"
     """Its own sidecar judges it (innodb_advisor_*)."""
-    OWN = "own"
+    SIDECAR = "own"
     """Series of innodb-advisor's exporter (innodb_*), without verdicts."""
-    PEER = "peer"
+    MYSQLD_EXPORTER = "peer"
     """Series of mysqld_exporter (mysql_*)."""
 
 

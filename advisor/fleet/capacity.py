@@ -10,14 +10,14 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from advisor.contract.changes import change_on, refuses
 from advisor.contract.fleet import Capacity, CapacityEstimate
 from advisor.fleet import days, shards
-from advisor.fleet.client import Prometheus
 from advisor.fleet.days import Days
-from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.identity import ServerKey
+from advisor.fleet.reader import FleetReader
 from advisor.fleet.series import Grid
 from advisor.fleet.warm_ups import WarmUp, warm_ups
 from advisor.pool.memory import with_room
@@ -51,58 +51,37 @@ ANOTHER_LOAD = "it reads more than its warm-ups explain"
 NOTHING = "no smaller pool reads so little"
 
 
-@dataclass(frozen=True, slots=True)
-class CapacityOptions:
-    """What to look for.
-
-    Attributes:
-        identity: Labels that make a server.
-        selector: The user's matchers, without braces; may be empty.
-        end: Unix seconds.
-        may_read: Pages a second that a server may read more (--may-read).
-        seconds: The days to look at. No server that is known for less gets advice.
-    """
-
-    identity: Identity
-    selector: str
-    end: float
-    may_read: float
-    seconds: float = days.SECONDS
-
-
-async def capacity(client: Prometheus, keys: Mapping[ServerKey, Server | None], options: CapacityOptions) -> Capacity:
+async def capacity(
+    reader: FleetReader, keys: Mapping[ServerKey, Server | None], may_read: float, seconds: float = days.SECONDS
+) -> Capacity:
     """How much memory of their buffer pools servers could give back.
 
     Args:
-        client: Of the Prometheus.
+        reader: Asks; its grid ends where the days end.
         keys: The servers, each with its flavour and version; None where no series says them.
-        options: What to look for.
+        may_read: Pages a second that a server may read more (--may-read).
+        seconds: The days to look at. No server that is known for less gets advice.
     """
-    daily = Grid(options.end, options.seconds / days.COUNT, days.COUNT)
-
-    async def ask(shard: tuple[ServerKey, ...]) -> dict[ServerKey, Days]:
-        matchers = ",".join(filter(None, (options.selector, options.identity.selector(shard))))
-        return await days.ask(client, options.identity, shard, matchers, daily)
-
-    seen, not_asked = await shards.over(keys, ask, size=SHARD)
+    daily = replace(reader, grid=Grid(reader.grid.end, seconds / days.COUNT, days.COUNT))
+    of_servers, not_asked = await shards.over(keys, lambda shard: days.ask(daily, shard), size=SHARD)
     estimates, left_out = [], Counter[str]()
     unrecorded = 0
-    for key, each in seen.items():
-        if not each.known and not each.downsampled:
+    for key, of_server in of_servers.items():
+        if not of_server.known and not of_server.downsampled:
             unrecorded += 1
             continue
-        found = estimate(key.name, each, keys[key], options.may_read)
-        if isinstance(found, str):
-            left_out[found] += 1
+        estimated = estimate(key.name, of_server, keys[key], may_read)
+        if isinstance(estimated, str):
+            left_out[estimated] += 1
         else:
-            estimates.append(found)
+            estimates.append(estimated)
     if unrecorded:
-        left_out[raw_days(unrecorded, options.seconds)] = unrecorded
-    for some in not_asked:
-        left_out[f"not asked: {some.reason}"] += len(some.servers)
+        left_out[raw_days(unrecorded, seconds)] = unrecorded
+    for left in not_asked:
+        left_out[f"not asked: {left.reason}"] += len(left.servers)
     estimates.sort(key=lambda each: (-each.may_go_bytes, each.server))
     return Capacity(
-        may_read=options.may_read,
+        may_read=may_read,
         servers=tuple(estimates),
         may_go_bytes=sum(each.may_go_bytes for each in estimates),
         left_out=dict(left_out),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from advisor.fleet.client import Prometheus, PrometheusError
-from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.identity import ServerKey
 from advisor.fleet.queries import Query
-from advisor.fleet.series import Answer, Grid, Series
-from advisor.fleet.windows import downsampled
+from advisor.fleet.reader import FleetReader
+from advisor.fleet.series import Grid, Series
+from exporter.mysqld_exporter_names import VARIABLES_PREFIX
 
 COUNT = 30
 """Days that are looked at: a job of the month is among them."""
@@ -22,7 +22,6 @@ _FILLING = {
     "instance:mysql_global_status_innodb_pages_read:filling": "read",
     "instance:mysql_global_status_innodb_buffer_pool_read_requests:filling": "gets",
 }
-_OF_PEER = "mysql_global_variables_"
 
 POOL_SETTINGS = (
     "innodb_adaptive_hash_index",
@@ -52,7 +51,7 @@ _GETS_OF_DAYS = (
     "instance:mysql_global_status_innodb_buffer_pool_read_requests:rate5m",
 )
 _SIZES = ("innodb_buffer_pool_size_bytes", "mysql_global_variables_innodb_buffer_pool_size")
-_HIGH = "quantile_over_time(0.95, @{$S}[$W:5m])"
+_HIGH = "quantile_over_time(0.95, @{$S}[$M:5m])"
 
 TREND_READS = Query("trend-reads", _either(_HIGH, *_READS_OF_DAYS), at_end=True)
 TREND_GETS = Query("trend-gets", _either(_HIGH, *_GETS_OF_DAYS), at_end=True)
@@ -61,16 +60,16 @@ TREND_SIZES = Query("trend-sizes", _either("last_over_time(@{$S}[5m])", *_SIZES)
 TREND_SETTINGS = Query(
     "trend-settings",
     f'max by ($I, name) (last_over_time(innodb_setting{{name=~"{_POOL_SETTINGS}",$S}}[5m])) or max by ($I, __name__)'
-    f' (last_over_time({{__name__=~"mysql_global_variables_({_POOL_SETTINGS})",$S}}[5m]))',
+    f' (last_over_time({{__name__=~"{VARIABLES_PREFIX}({_POOL_SETTINGS})",$S}}[5m]))',
     ("name",),
     at_end=True,
 )
-TREND_FILLING = Query("trend-filling", f'{{__name__=~"{"|".join(_FILLING)}",$S}}[$W]', at_end=True)
+TREND_FILLING = Query("trend-filling", f'{{__name__=~"{"|".join(_FILLING)}",$S}}[$M]', at_end=True)
 TREND_RISE = Query(
-    "trend-rise", f"max by ($I, times) (quantile_over_time(0.95, {_RISE}{{$S}}[$W]))", ("times",), at_end=True
+    "trend-rise", f"max by ($I, times) (quantile_over_time(0.95, {_RISE}{{$S}}[$M]))", ("times",), at_end=True
 )
 TREND_RISE_HIGH = Query(
-    "trend-rise-high", f"max by ($I, times) (max_over_time({_RISE}_high{{$S}}[$W]))", ("times",), at_end=True
+    "trend-rise-high", f"max by ($I, times) (max_over_time({_RISE}_high{{$S}}[$M]))", ("times",), at_end=True
 )
 QUERIES = (
     TREND_READS,
@@ -82,7 +81,7 @@ QUERIES = (
     TREND_RISE,
     TREND_RISE_HIGH,
 )
-"""Of the recording rules' series, where --may-read is given: ``$W`` is 30 days, ``$D`` one."""
+"""Of the recording rules' series, where --may-read is given: ``$M`` is 30 days, ``$D`` one."""
 
 Counters = Mapping[str, Mapping[float, float]]
 """``pages``, ``read`` and ``gets`` by time, Unix seconds."""
@@ -99,7 +98,7 @@ class Days:
         settings: POOL_SETTINGS at the end, as far as they are known; numbers.
         filling: Of each exporter and scraper, the counters while the pool filled.
         downsampled: Whether some days are known of downsampled data alone.
-        rises: By multiple of today's pool, the pages a second that the sidecar's miss curve foretells in addition: the
+        rises: By multiple of today's pool, the pages a second that the sidecar's miss curve predicts in addition: the
             95th percentile of what it expects, and the most of any hour.
     """
 
@@ -113,39 +112,23 @@ class Days:
     rises: Mapping[float, tuple[float, float]] = field(default_factory=dict)
 
 
-async def ask(
-    client: Prometheus, identity: Identity, keys: tuple[ServerKey, ...], matchers: str, daily: Grid
-) -> dict[ServerKey, Days]:
-    """Ask about some servers.
-
-    Args:
-        client: Of the Prometheus.
-        identity: Labels that make a server.
-        keys: The servers.
-        matchers: Theirs, without braces; those of the user are among them.
-        daily: The end of each day.
+async def ask(reader: FleetReader, keys: tuple[ServerKey, ...]) -> dict[ServerKey, Days]:
+    """Ask about some servers; the reader's grid has the end of each day.
 
     Raises:
-        PrometheusError: A query got no answer.
+        PrometheusError: A query got no answer, or only a part: a restart that is not known of would be no objection.
     """
-    whole = replace(daily, count=daily.count + 1)  # its first point is the begin of the first day
-
-    async def asked(query: Query) -> Mapping[ServerKey, tuple[Series, ...]]:
-        text = query.of(identity.by, matchers, whole)
-        found = client.instant(text, daily.end) if query.at_end else client.grid(text, daily)
-        return identity.grouped(_whole(await found))
-
-    reads, gets = await asked(TREND_READS), await asked(TREND_GETS)
-    known, sizes = await asked(TREND_KNOWN), await asked(TREND_SIZES)
-    settings, filling = await asked(TREND_SETTINGS), await asked(TREND_FILLING)
-    rise, rise_high = await asked(TREND_RISE), await asked(TREND_RISE_HIGH)
-    days = {key: _on(known.get(key), daily) for key in keys}
+    reads, gets = await reader.grouped(TREND_READS, keys), await reader.grouped(TREND_GETS, keys)
+    known, sizes = await reader.grouped(TREND_KNOWN, keys), await reader.grouped(TREND_SIZES, keys)
+    settings, filling = await reader.grouped(TREND_SETTINGS, keys), await reader.grouped(TREND_FILLING, keys)
+    rise, rise_high = await reader.grouped(TREND_RISE, keys), await reader.grouped(TREND_RISE_HIGH, keys)
+    days = {key: _on(known.get(key), reader.grid) for key in keys}
     lacking = {
-        key: [at for at, points in zip(daily.points, of, strict=False) if points]
+        key: [at for at, points in zip(reader.grid.points, of, strict=False) if points]
         for key, of in days.items()
         if not all(of) or not of
     }
-    coarse = await downsampled(client, TREND_KNOWN, daily, lacking, identity=identity, more=matchers)
+    coarse = await reader.downsampled(TREND_KNOWN, lacking)
     return {
         key: Days(
             reads=_value(reads.get(key)),
@@ -161,33 +144,26 @@ async def ask(
     }
 
 
-def _whole(answer: Answer) -> Answer:
-    """An answer, unless series may be missing: a restart that is not known of would be no objection."""
-    if answer.partial:
-        raise PrometheusError(f"incomplete answer: {'; '.join(answer.warnings)}")
-    return answer
+def _value(series: tuple[Series, ...] | None) -> float | None:
+    return max(each.value for each in series) if series else None
 
 
-def _value(found: tuple[Series, ...] | None) -> float | None:
-    return max(series.value for series in found) if found else None
-
-
-def _on(found: tuple[Series, ...] | None, daily: Grid) -> tuple[float, ...]:
+def _on(series: tuple[Series, ...] | None, daily: Grid) -> tuple[float, ...]:
     """A value for each day; 0 where there is none."""
-    if not found:
+    if not series:
         return ()
-    at = {round(time): value for time, value in found[0].points}
-    return tuple(at.get(round(each), 0.0) for each in daily.points)
+    values = {round(at): value for at, value in series[0].points}
+    return tuple(values.get(round(at), 0.0) for at in daily.points)
 
 
-def _settings(found: Sequence[Series]) -> dict[str, float]:
+def _settings(series: Sequence[Series]) -> dict[str, float]:
     """By name, whichever exporter says it: the sidecar's wins."""
-    peer = {
-        series.labels["__name__"].removeprefix(_OF_PEER): series.value
-        for series in found
-        if "__name__" in series.labels
+    of_exporter = {
+        each.labels["__name__"].removeprefix(VARIABLES_PREFIX): each.value
+        for each in series
+        if "__name__" in each.labels
     }
-    return peer | {series.labels["name"]: series.value for series in found if "name" in series.labels}
+    return of_exporter | {each.labels["name"]: each.value for each in series if "name" in each.labels}
 
 
 def _counters(found: Sequence[Series]) -> Counters:

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import get_args
 
 from advisor.contract.fleet import Source, Vanished
-from advisor.fleet.client import Prometheus
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.queries import Query
-from advisor.fleet.series import Answer, Grid, Series
+from advisor.fleet.reader import FleetReader
+from advisor.fleet.series import Answer, Series
 from advisor.fleet.shards import patiently
 from exporter.server import Flavour, Managed, Server, identify
 
@@ -19,16 +19,17 @@ SAME_START_SECONDS = 30.0
 """Starts that differ by more are those of two servers: clocks of two replicas differ by less."""
 _TRUE = "true"
 
-UP = Query("inventory-up", 'max by ($I, __name__) ({__name__=~"innodb_up|mysql_up",$S})')
+UP = Query("inventory-up", 'max by ($I, __name__) ({__name__=~"innodb_up|mysql_up",$S})', at_end=True)
 SIDECAR_INFO = Query(
     "inventory-sidecar",
     "group by ($I, flavour, version_text, version_comment, managed, group_replication, windows)"
     " (innodb_server_info{$S})",
+    at_end=True,
 )
 MYSQLD_EXPORTER_INFO = Query(
-    "inventory-mysqld-exporter", "group by ($I, version, version_comment) (mysql_version_info{$S})"
+    "inventory-mysqld-exporter", "group by ($I, version, version_comment) (mysql_version_info{$S})", at_end=True
 )
-JUDGED = Query("inventory-judged", "max by ($I) (innodb_advisor_advice_timestamp_seconds{$S})")
+JUDGED = Query("inventory-judged", "max by ($I) (innodb_advisor_advice_timestamp_seconds{$S})", at_end=True)
 # The start is the same for every scrape and every replica; the uptime is not.
 STARTS = Query(
     "inventory-starts",
@@ -40,14 +41,16 @@ STARTS = Query(
             (f"{function}_mysqld_exporter", "mysql_global_status_uptime"),
         )
     ),
+    at_end=True,
 )
 VANISHED = Query(
     "inventory-vanished",
     # timestamp() drops the name, and two exporters may have the same labels: hence two selectors.
     "max by ($I) (max_over_time(timestamp(innodb_up{$S})[1h:1m]) or max_over_time(timestamp(mysql_up{$S})[1h:1m]))"
     ' unless max by ($I) ({__name__=~"innodb_up|mysql_up",$S})',
+    at_end=True,
 )
-SERVICE = Query("inventory-service", 'group by ($I) ({__name__=~"innodb_up|mysql_up",$S})')
+SERVICE = Query("inventory-service", 'group by ($I) ({__name__=~"innodb_up|mysql_up",$S})', at_end=True)
 QUERIES = (UP, SIDECAR_INFO, MYSQLD_EXPORTER_INFO, JUDGED, STARTS, VANISHED, SERVICE)
 _FLAVOURS: tuple[str, ...] = get_args(Flavour)
 
@@ -91,26 +94,17 @@ class Inventory:
     warnings: tuple[str, ...]
 
 
-async def inventory(
-    client: Prometheus,
-    identity: Identity,
-    selector: str,
-    at: float,
-    services: Sequence[tuple[str, Managed]] = (),
-) -> Inventory:
+async def inventory(reader: FleetReader, services: Sequence[tuple[str, Managed]] = ()) -> Inventory:
     """Ask which servers there are: six queries for the whole fleet, and one for each of ``services``.
 
     Args:
-        client: Whom to ask.
-        identity: What makes a server.
-        selector: The user's matchers, without braces; may be empty.
-        at: Unix seconds.
+        reader: Asks at the end of its grid.
         services: Matchers, and the cloud service that runs what they match.
 
     Raises:
         PrometheusError: A query has no answer.
     """
-    asked = _Asked(client, identity, selector, at)
+    asked, identity = _Asked(reader), reader.identity
     # Two instances under one identity are two servers, also where an instance is no part of the identity.
     up = await asked.answer(UP, by=tuple(dict.fromkeys((*identity.names, "instance"))))
     sidecars, exporters = await asked.grouped(SIDECAR_INFO), await asked.grouped(MYSQLD_EXPORTER_INFO)
@@ -141,21 +135,19 @@ async def inventory(
 class _Asked:
     """The queries of the inventory, and what was said beside their answers."""
 
-    def __init__(self, client: Prometheus, identity: Identity, selector: str, at: float) -> None:
-        self.client, self.identity, self.selector, self.at = client, identity, selector, at
+    def __init__(self, reader: FleetReader) -> None:
+        self.reader = reader
         self.partial = False
         self._said: dict[str, None] = {}
 
     async def answer(self, query: Query, more: str = "", by: Sequence[str] = ()) -> Answer:
-        matchers = ",".join(filter(None, (more, self.selector)))
-        text = query.of(", ".join(by or self.identity.names), matchers, Grid(self.at, 0.0, 1))
-        found = await patiently(lambda: self.client.instant(text, self.at))
-        self.partial = self.partial or found.partial
-        self._said.update(dict.fromkeys(found.warnings))
-        return found
+        answer = await patiently(lambda: self.reader.answer(query, more=more, by=by))
+        self.partial = self.partial or answer.partial
+        self._said.update(dict.fromkeys(answer.warnings))
+        return answer
 
     async def grouped(self, query: Query, more: str = "") -> Mapping[ServerKey, tuple[Series, ...]]:
-        return self.identity.grouped(await self.answer(query, more))
+        return self.reader.identity.grouped(await self.answer(query, more))
 
     def warnings(self, servers: int, nameless: int) -> Iterable[str]:
         """What is odd.
@@ -166,11 +158,11 @@ class _Asked:
         """
         yield from self._said
         if not servers:
-            yield NOBODY + (f" of {{{self.selector}}}" if self.selector else "")
+            yield NOBODY + (f" of {{{self.reader.selector}}}" if self.reader.selector else "")
         if self.partial:
             yield "the inventory is incomplete: a server that is not in this report may be there all the same"
         if nameless:
-            yield f"{nameless} series of servers have none of the labels {self.identity.by}: name others"
+            yield f"{nameless} series of servers have none of the labels {self.reader.identity.by}: name others"
 
 
 def _keys(identity: Identity, up: Answer) -> Iterable[ServerKey]:
@@ -186,7 +178,11 @@ def _keys(identity: Identity, up: Answer) -> Iterable[ServerKey]:
 def _source(judged: bool, reached: Sequence[Series], sidecar: bool) -> Source:  # noqa: FBT001
     if judged:
         return Source.VERDICT
-    return Source.OWN if sidecar or any(up.labels.get("__name__") == "innodb_up" for up in reached) else Source.PEER
+    return (
+        Source.SIDECAR
+        if sidecar or any(up.labels.get("__name__") == "innodb_up" for up in reached)
+        else Source.MYSQLD_EXPORTER
+    )
 
 
 def _server(infos: Sequence[Series], service: Managed | None) -> Server | None:

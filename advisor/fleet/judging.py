@@ -27,10 +27,12 @@ from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.snapshot import Outcome, Snapshot
 
 SIDECAR = "run innodb-advisor as the server's sidecar"
-_CURES = {Source.PEER: SIDECAR, Source.OWN: "update the server's sidecar, or look at its own verdicts"}
+_CURES = {Source.MYSQLD_EXPORTER: SIDECAR, Source.SIDECAR: "update the server's sidecar, or look at its own verdicts"}
 _OF_TABLES = {
-    Source.PEER: frozenset({"index_sizes", "table_scans", "table_files", "table_io", "table_statements", "file_sizes"}),
-    Source.OWN: frozenset({"index_sizes", "table_scans", "table_files", "count_statements", "indexes"}),
+    Source.MYSQLD_EXPORTER: frozenset(
+        {"index_sizes", "table_scans", "table_files", "table_io", "table_statements", "file_sizes"}
+    ),
+    Source.SIDECAR: frozenset({"index_sizes", "table_scans", "table_files", "count_statements", "indexes"}),
 }
 """By source, the sections that are asked for only where a rule depends on them."""
 _OF_LIST = {"statistics": ("table_statements", "file_sizes")}
@@ -258,7 +260,11 @@ def _certain(evaluation: Evaluation, window: Window, rule: Rule, source: Source)
     Rows from mysqld_exporter's series are estimates: information_schema.TABLES keeps them for a day.
     """
     finding = evaluation.verdict
-    if source is not Source.PEER or window.latest[INDEX_SIZES] is None or not isinstance(finding, Recommendation):
+    if (
+        source is not Source.MYSQLD_EXPORTER
+        or window.latest[INDEX_SIZES] is None
+        or not isinstance(finding, Recommendation)
+    ):
         return evaluation, False
     others = [_with_rows(window, factor) for factor in (_ROW_ERROR, 1.0 / _ROW_ERROR)]
     if not all(_finds(rule, other, evaluation.subject) for other in others):

@@ -12,7 +12,8 @@ from typing import Any
 from advisor.fleet import mysqld_exporter_tables as tables
 from advisor.fleet.identity import KUBERNETES, ServerKey
 from advisor.fleet.queries import NUMBERS, Query, last, named, present
-from advisor.fleet.sections import CHECKPOINT_AGE, Exporter, ServerSeries, only, partial, pools, printed, snapshot
+from advisor.fleet.reader import ServerSeries
+from advisor.fleet.sections import CHECKPOINT_AGE, Exporter, only, partial, pools, printed, snapshot
 from advisor.fleet.series import Grid
 from advisor.observe.window import Window
 from exporter.collectors import BY_NAME

@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 
 from advisor.facts.base import SECONDARY
 from advisor.fleet.queries import Query, last, named, present
-from advisor.fleet.sections import Points, ServerSeries, partial
+from advisor.fleet.reader import Points, ServerSeries
+from advisor.fleet.sections import partial
 from advisor.observe.window import Window
 from exporter.collectors import count_statements
 from exporter.collectors.base import KEPT

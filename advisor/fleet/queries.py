@@ -2,10 +2,11 @@
 
 In their texts ``$I`` stands for the identity's labels, ``$S`` for the matchers of the user and of the shard, ``$D`` for
 the time between two points of the grid, ``$G`` for that less a millisecond, as Prometheus 2 counts samples at both ends
-of a range, and ``$W`` for the whole window. Replicas of a Prometheus are one server: each
-query takes ``max by`` (identity) before it sums. A value of a window is the last one of five minutes: no scrape
-interval in use is longer. Inventory and verdicts take plain selectors: a series that ended is no longer there then,
-while last_over_time would show it for five minutes more.
+of a range, ``$W`` for the whole window, and ``$M`` for all days of a grid of days.
+
+Replicas of a Prometheus are one server: each query takes ``max by`` (identity) before it sums. A value of a window is
+the last one of five minutes: no scrape interval in use is longer. Inventory and verdicts take plain selectors: a series
+that ended is no longer there then, while last_over_time would show it for five minutes more.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Query:
             grid: The points that are asked for.
         """
         whole = grid.step * (grid.count - 1)
-        times = {"D": grid.step, "G": grid.step - _LEAST, "W": whole}
+        times = {"D": grid.step, "G": grid.step - _LEAST, "W": whole, "M": whole + grid.step}
         return Template(self.text).substitute(
             I=identity, S=matchers, **{name: f"{round(seconds * 1000)}ms" for name, seconds in times.items()}
         )

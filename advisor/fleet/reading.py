@@ -11,11 +11,12 @@ from datetime import UTC, datetime
 from advisor.contract.fleet import Capacity, FleetReport, FleetServer, Source
 from advisor.contract.templates import duration
 from advisor.fleet import report, shards
-from advisor.fleet.capacity import CapacityOptions, capacity
+from advisor.fleet.capacity import capacity
 from advisor.fleet.client import Prometheus
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.inventory import Inventory, InventoryEntry, inventory
 from advisor.fleet.progress import Progress, Stage
+from advisor.fleet.reader import FleetReader
 from advisor.fleet.report import Findings
 from advisor.fleet.rules_stage import RulesStage
 from advisor.fleet.series import Grid
@@ -90,8 +91,8 @@ async def read(options: Options, progress: Progress) -> FleetReport:
 
 class _Reading:
     def __init__(self, options: Options, progress: Progress, client: Prometheus, grid: Grid, began: float) -> None:
-        self._options, self._progress, self._client = options, progress, client
-        self._grid, self._began = grid, began
+        self._options, self._progress, self._began = options, progress, began
+        self._reader = FleetReader(client, options.identity, options.selector, grid)
         self._warnings: list[str] = []
         self._rules = {rule.id: rule for rule in options.rules.rules}
         self._findings = Findings()
@@ -105,7 +106,7 @@ class _Reading:
     async def report(self) -> FleetReport:
         options = self._options
         with self._progress.during(Stage.INVENTORY):
-            known = await inventory(self._client, options.identity, options.selector, self._grid.end, options.services)
+            known = await inventory(self._reader, options.services)
         servers = self._chosen(known)
         for key in servers:
             if key in known.ambiguous:
@@ -113,16 +114,8 @@ class _Reading:
         clear = {key: entry for key, entry in servers.items() if key not in known.ambiguous}
         with self._progress.during(Stage.VERDICTS):
             await self._verdicts(clear, whole=len(servers) == len(known.servers))
-        await RulesStage(
-            self._client,
-            options.identity,
-            options.selector,
-            self._grid,
-            rules=options.rules,
-            model_seconds=options.model_seconds,
-            progress=self._progress,
-            findings=self._findings,
-        ).run({key: entry for key, entry in clear.items() if entry.source is not Source.VERDICT})
+        stage = RulesStage(self._reader, options.rules, options.model_seconds, self._progress, self._findings)
+        await stage.run({key: entry for key, entry in clear.items() if entry.source is not Source.VERDICT})
         memory = await self._capacity(clear)
         with self._progress.during(Stage.ASSEMBLY):
             return self._assembled(known, servers, memory)
@@ -142,16 +135,7 @@ class _Reading:
 
     async def _verdicts(self, servers: Mapping[ServerKey, InventoryEntry], *, whole: bool) -> None:
         judged = {key: entry for key, entry in servers.items() if entry.source is Source.VERDICT}
-        options = self._options
-        verdicts_of, not_asked = await verdicts(
-            self._client,
-            options.identity,
-            options.selector,
-            self._grid.end,
-            judged,
-            rules=self._rules,
-            whole=whole,
-        )
+        verdicts_of, not_asked = await verdicts(self._reader, judged, self._rules, whole=whole)
         for left in not_asked:
             self._findings.leave(left.reason, left.servers)
         for key, verdict in verdicts_of.items():
@@ -180,12 +164,11 @@ class _Reading:
             findings.notes[server] = (f"incomplete answer: {verdict.incomplete}",)
 
     async def _capacity(self, servers: Mapping[ServerKey, InventoryEntry]) -> Capacity | None:
-        options = self._options
-        if options.may_read is None:
+        if self._options.may_read is None:
             return None
-        wanted = CapacityOptions(options.identity, options.selector, self._grid.end, options.may_read)
         with self._progress.during(Stage.CAPACITY):
-            return await capacity(self._client, {key: entry.server for key, entry in servers.items()}, wanted)
+            known = {key: entry.server for key, entry in servers.items()}
+            return await capacity(self._reader, known, self._options.may_read)
 
     def _assembled(
         self, known: Inventory, servers: Mapping[ServerKey, InventoryEntry], memory: Capacity | None
@@ -193,7 +176,7 @@ class _Reading:
         options, of = self._options, self._findings
         findings = report.ranked(finding for some in of.findings.values() for finding in some)
         return FleetReport(
-            at=self._grid.end,
+            at=self._reader.grid.end,
             window_seconds=options.window,
             prometheus=options.url,
             shard="{}/{}".format(*options.shard) if options.shard else None,

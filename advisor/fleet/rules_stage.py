@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from advisor.contract.fleet import FleetFinding, Source
-from advisor.fleet.client import Prometheus
-from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.identity import ServerKey
 from advisor.fleet.inventory import InventoryEntry
 from advisor.fleet.judging import Budget, Judged, Lack, judge
 from advisor.fleet.progress import Progress, Stage
+from advisor.fleet.reader import FleetReader
 from advisor.fleet.report import Findings
-from advisor.fleet.series import Grid
 from advisor.fleet.shards import over
 from advisor.fleet.windows import Unclear, WindowReader
 from advisor.observe.window import Window
@@ -31,30 +30,18 @@ class RulesStage:
     """Judges servers by their series, and tells what it finds to a reading's findings."""
 
     def __init__(
-        self,
-        client: Prometheus,
-        identity: Identity,
-        selector: str,
-        grid: Grid,
-        *,
-        rules: RuleSet,
-        model_seconds: float,
-        progress: Progress,
-        findings: Findings,
+        self, reader: FleetReader, rules: RuleSet, model_seconds: float, progress: Progress, findings: Findings
     ) -> None:
         """Nothing is asked yet.
 
         Args:
-            client: Whom to ask.
-            identity: What makes a server.
-            selector: The user's matchers, without braces; may be empty.
-            grid: The points of the windows.
+            reader: Asks; its grid has the points of the windows.
             rules: The rules in force, and the findings that are not wanted.
             model_seconds: CPU time for models, of all servers together.
             progress: Told how the stage goes.
             findings: Takes what is found.
         """
-        self._client, self._identity, self._selector, self._grid = client, identity, selector, grid
+        self._reader = reader
         self._rules, self._suppressions = rules.rules, rules.suppressions
         self._progress, self._findings = progress, findings
         # Of the whole process: the models run in threads of a pool.
@@ -66,9 +53,9 @@ class RulesStage:
 
     async def run(self, servers: Mapping[ServerKey, InventoryEntry]) -> None:
         """Judge all of these servers."""
-        for source in (Source.OWN, Source.PEER):
+        for source in (Source.SIDECAR, Source.MYSQLD_EXPORTER):
             of_source = {key: entry for key, entry in servers.items() if entry.source is source}
-            reader = WindowReader(self._client, self._grid, source, self._identity, self._selector)
+            reader = WindowReader(self._reader, source)
             await self._all(of_source, source, reader, len(servers))
         with self._progress.during(Stage.MODELS):
             await self._models({key.name: entry.source for key, entry in servers.items()})

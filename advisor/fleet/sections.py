@@ -1,4 +1,4 @@
-"""What the series of a server say, and the sections of a snapshot that they become, whatever exporter they are of."""
+"""The sections of a snapshot that series become, whatever exporter they are of."""
 
 from __future__ import annotations
 
@@ -8,18 +8,13 @@ from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 from advisor.contract.settings import SETTINGS
-from advisor.fleet.client import Prometheus
-from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.queries import Query
+from advisor.fleet.reader import Labels, ServerSeries
 from advisor.fleet.series import Grid
-from exporter.collectors.base import Collector
 from exporter.collectors.pools import BufferPool
 from exporter.server import Server
 from exporter.snapshot import Outcome, Snapshot
 
-Points = Mapping[float, float]
-"""Values by point of the grid."""
-Labels = tuple[str, ...]
 Item = TypeVar("Item")
 
 UNKNOWN: Any = None
@@ -27,104 +22,6 @@ UNKNOWN: Any = None
 CHECKPOINT_AGE = "innodb_checkpoint_age"
 """Of the status: here of every server, as a mean since the point before."""
 _SWITCH = ("OFF", "ON")
-
-
-class Incomplete(Exception):
-    """Prometheus answered a part: what lacks is not known, and not absent."""
-
-
-class ServerSeries:
-    """The series of one server. A series without a value at a point has none there: it is not known.
-
-    Points are whole milliseconds, as Prometheus has them and `Grid` gives them.
-    """
-
-    __slots__ = ("_metrics",)
-
-    def __init__(self) -> None:
-        self._metrics: dict[str, dict[Labels, dict[float, float]]] = {}
-
-    def add(self, metric: str, labels: Labels, points: Sequence[tuple[float, float]]) -> None:
-        """Take a series. Of two with the same labels the larger value of each point counts."""
-        series = self._metrics.setdefault(metric, {}).setdefault(labels, {})
-        if not series:
-            series.update(points)
-            return
-        for at, value in points:
-            series[at] = max(value, series.get(at, value))
-
-    def value(self, metric: str, at: float, *labels: str) -> float | None:
-        """The value of a series at a point."""
-        points = self.series(metric).get(labels)
-        return None if points is None else points.get(at)
-
-    def values(self, metric: str, at: float) -> Iterator[tuple[Labels, float]]:
-        """The series of a metric that have a value at a point: labels and value."""
-        for labels, points in self.series(metric).items():
-            if (value := points.get(at)) is not None:
-                yield labels, value
-
-    def series(self, metric: str) -> Mapping[Labels, Points]:
-        """All series of a metric, by labels."""
-        return self._metrics.get(metric, {})
-
-    def items(self, collector: Collector[Any], at: float) -> dict[Labels, dict[str, float]]:
-        """The fields of a collector's items at a point, by the items' labels: what its metrics show, read back."""
-        items: dict[Labels, dict[str, float]] = {}
-        for metric in collector.metrics:
-            for labels, value in self.values(metric.name, at):
-                if (field := metric.field_of(labels)) is not None:
-                    items.setdefault(labels[:-1] if metric.words else labels, {})[field] = value
-        return items
-
-    def fields(self, collector: Collector[Any], at: float) -> Mapping[str, float]:
-        """The fields of a collector's only item, or of all its items together, at a point."""
-        return self.items(collector, at).get((), {})
-
-
-async def ask(
-    client: Prometheus,
-    grid: Grid,
-    keys: Sequence[ServerKey],
-    queries: Sequence[Query],
-    *,
-    identity: Identity,
-    more: str = "",
-) -> Mapping[ServerKey, ServerSeries]:
-    """Ask a shard's queries, one after the other.
-
-    Args:
-        client: Whom to ask.
-        grid: The points.
-        keys: The servers of the shard.
-        queries: About them.
-        identity: What makes a server.
-        more: Matchers of the user, with commas; empty for none.
-
-    Returns:
-        The series of every server of the shard, of which there may be none.
-
-    Raises:
-        Incomplete: An answer is a part only.
-        PrometheusError: A query failed.
-    """
-    servers = {key: ServerSeries() for key in keys}
-    known: dict[tuple[str | None, ...], ServerKey | None] = {}  # a server has hundreds of series
-    matchers = ",".join(filter(None, (more, identity.selector(keys))))
-    for query in queries:
-        text = query.of(identity.by, matchers, grid)
-        answer = await (client.instant(text, grid.end) if query.at_end else client.grid(text, grid))
-        if answer.partial:
-            raise Incomplete("; ".join(answer.warnings) or "a part of the data did not answer")
-        for series in answer.series:
-            values = tuple(map(series.labels.get, identity.names))
-            if values not in known:
-                known[values] = identity.server(series.labels)
-            key = known[values]
-            if key is not None and key in servers:  # the matchers of several labels match other combinations too
-                labels = tuple([series.labels.get(label, "") for label in query.labels])
-                servers[key].add(series.labels.get("__name__", query.name), labels, series.points)
-    return servers
 
 
 @dataclass(frozen=True, slots=True)

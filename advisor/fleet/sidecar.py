@@ -10,17 +10,8 @@ from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
 from advisor.fleet.queries import WORDS, Query, exposed, last, named, present
-from advisor.fleet.sections import (
-    CHECKPOINT_AGE,
-    Exporter,
-    ServerSeries,
-    only,
-    partial,
-    pools,
-    printed,
-    rounded,
-    snapshot,
-)
+from advisor.fleet.reader import ServerSeries
+from advisor.fleet.sections import CHECKPOINT_AGE, Exporter, only, partial, pools, printed, rounded, snapshot
 from advisor.fleet.series import Grid
 from exporter.collectors import BY_NAME
 from exporter.collectors.base import OTHER, Collector

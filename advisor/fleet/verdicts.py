@@ -14,11 +14,12 @@ from advisor.contract.fleet import FleetFinding, NotAsked, Source
 from advisor.contract.recommendation import Change, Severity, fingerprint
 from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import duration
-from advisor.fleet.client import LimitHit, Prometheus, PrometheusError
-from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.client import LimitHit, PrometheusError
+from advisor.fleet.identity import ServerKey
 from advisor.fleet.inventory import InventoryEntry
 from advisor.fleet.queries import Query
-from advisor.fleet.series import Grid, Series
+from advisor.fleet.reader import FleetReader
+from advisor.fleet.series import Series
 from advisor.fleet.shards import over, patiently
 from advisor.rules.check import Rule
 
@@ -28,23 +29,28 @@ QUERIES = (
         "max by ($I, __name__, rule, severity, subject, setting) ({__name__=~"
         '"innodb_advisor_(recommendation|recommended_value|setting_value|confidence|suppressed'
         '|predicted_read_bytes_saved_per_second)",$S})',
+        at_end=True,
     ),
     Query(
         "verdict-changes",
         "group by ($I, rule, subject, setting, from, value, fingerprint) (innodb_advisor_recommendation_info{$S})",
+        at_end=True,
     ),
     Query(
         "verdict-pages",
         "group by ($I, rule, subject, fingerprint, url) (innodb_advisor_recommendation_page_info{$S})",
+        at_end=True,
     ),
     Query(
         "verdict-blind",
         'max by ($I, __name__, rule) ({__name__=~"innodb_advisor_rule_(blind|failed)",$S}) > 0',
+        at_end=True,
     ),
     Query(
         "verdict-beside",
         "max by ($I, __name__, name, collector, failure) "
         '({__name__=~"innodb_setting|innodb_exporter_collector_failure_info",name=~"|innodb_buffer_pool_size_max",$S})',
+        at_end=True,
     ),
 )
 _PREFIX = "innodb_advisor_"
@@ -89,22 +95,12 @@ class Verdict:
 
 
 async def verdicts(
-    client: Prometheus,
-    identity: Identity,
-    selector: str,
-    at: float,
-    servers: Mapping[ServerKey, InventoryEntry],
-    *,
-    rules: Mapping[str, Rule],
-    whole: bool = True,
+    reader: FleetReader, servers: Mapping[ServerKey, InventoryEntry], rules: Mapping[str, Rule], *, whole: bool = True
 ) -> tuple[Mapping[ServerKey, Verdict], tuple[NotAsked, ...]]:
     """Ask for the verdicts of all sidecars: five queries, or five a shard where a limit is hit.
 
     Args:
-        client: Whom to ask.
-        identity: What makes a server.
-        selector: The user's matchers, without braces; may be empty.
-        at: Unix seconds.
+        reader: Asks at the end of its grid.
         servers: Those that have a sidecar.
         rules: By id; they tell what a blind rule lacks, and the order of changes.
         whole: Whether these are all servers that the selector finds.
@@ -113,27 +109,27 @@ async def verdicts(
         A verdict of each server, and who was not asked.
     """
 
-    async def some(keys: Sequence[ServerKey], matchers: str) -> Mapping[ServerKey, Verdict]:
+    async def some(keys: Sequence[ServerKey], *, everyone: bool = False) -> Mapping[ServerKey, Verdict]:
         told, said = [], dict[str, None]()
         for query in QUERIES:
-            answer = await client.instant(query.of(identity.by, matchers, Grid(at, 0.0, 1)), at)
-            told.append(identity.grouped(answer))
+            answer = await reader.answer(query, None if everyone else keys)
+            told.append(reader.identity.grouped(answer))
             if answer.partial:
                 said.update(dict.fromkeys(answer.warnings or (_PART,)))
-        lacks = "; ".join(said) or None
-        return {
-            key: replace(_verdict(servers[key], [series.get(key, ()) for series in told], rules, at), incomplete=lacks)
+        verdicts = {
+            key: _verdict(servers[key], [series.get(key, ()) for series in told], rules, reader.grid.end)
             for key in keys
         }
+        return {key: replace(verdict, incomplete="; ".join(said) or None) for key, verdict in verdicts.items()}
 
     if whole and servers:
         try:
-            return await patiently(lambda: some(tuple(servers), selector)), ()
+            return await patiently(lambda: some(tuple(servers), everyone=True)), ()
         except LimitHit:
             pass  # shards are smaller
         except PrometheusError as error:
             return {}, (NotAsked(servers=tuple(key.name for key in servers), reason=str(error)),)
-    return await over(servers, lambda keys: some(keys, ",".join(filter(None, (selector, identity.selector(keys))))))
+    return await over(servers, some)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,26 +5,25 @@ Sections of single tables are asked for later, for the servers that a rule about
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from advisor.contract.fleet import Source
 from advisor.fleet import mysqld_exporter
 from advisor.fleet import mysqld_exporter_tables as counts
-from advisor.fleet.client import Prometheus, PrometheusError
-from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.client import PrometheusError
+from advisor.fleet.identity import ServerKey
 from advisor.fleet.mysqld_exporter import MYSQLD_EXPORTER
-from advisor.fleet.queries import Query
-from advisor.fleet.sections import CHECKPOINT_AGE, UNKNOWN, Exporter, Incomplete, ServerSeries, ask
-from advisor.fleet.series import Grid
+from advisor.fleet.reader import FleetReader, Incomplete, ServerSeries
+from advisor.fleet.sections import CHECKPOINT_AGE, UNKNOWN, Exporter
 from advisor.fleet.sidecar import SIDECAR
 from advisor.observe.window import Window, changed_settings, restarted
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
 from exporter.snapshot import Outcome, Snapshot
 
-EXPORTERS: Mapping[Source, Exporter] = {Source.OWN: SIDECAR, Source.PEER: MYSQLD_EXPORTER}
+EXPORTERS: Mapping[Source, Exporter] = {Source.SIDECAR: SIDECAR, Source.MYSQLD_EXPORTER: MYSQLD_EXPORTER}
 LEAST_POINTS = 3
 """Two points have one growth, and no slice to compare it with."""
 TABLE_SERIES = 20_000
@@ -51,17 +50,14 @@ class Unclear:
 class WindowReader:
     """Reads windows from the series of one exporter."""
 
-    def __init__(self, client: Prometheus, grid: Grid, source: Source, identity: Identity, more: str = "") -> None:
+    def __init__(self, reader: FleetReader, source: Source) -> None:
         """Nothing is asked yet.
 
         Args:
-            client: Whom to ask.
-            grid: The points.
-            source: Series to take: OWN or PEER.
-            identity: What makes a server.
-            more: Matchers of the user, with commas; empty for none.
+            reader: Asks; its grid has the points of the windows.
+            source: Whose series to take: SIDECAR or MYSQLD_EXPORTER.
         """
-        self._client, self._grid, self._identity, self._more = client, grid, identity, more
+        self._reader, self._grid = reader, reader.grid
         self._exporter = EXPORTERS[source]
 
     async def windows(self, keys: Sequence[ServerKey]) -> Mapping[ServerKey, Window | Unclear]:
@@ -71,12 +67,11 @@ class WindowReader:
             PrometheusError: A query failed.
         """
         try:
-            servers = await self._ask(keys, self._exporter.window)
+            servers = await self._reader.series(keys, self._exporter.window)
             pods: Mapping[ServerKey, ServerSeries] = {}
             if self._exporter is MYSQLD_EXPORTER and all(map(mysqld_exporter.in_kubernetes, keys)):
                 # Series of pods have none of the user's labels.
-                queries = mysqld_exporter.KUBERNETES_QUERIES
-                pods = await ask(self._client, self._grid, keys, queries, identity=self._identity)
+                pods = await replace(self._reader, selector="").series(keys, mysqld_exporter.KUBERNETES_QUERIES)
         except Incomplete as incomplete:
             return dict.fromkeys(keys, _unclear(incomplete))
         windows = {key: self._window(series, pods.get(key)) for key, series in servers.items()}
@@ -85,9 +80,7 @@ class WindowReader:
             for key, window in windows.items()
             if isinstance(window, Unclear) and window.lacks_samples
         }
-        coarse = await downsampled(
-            self._client, self._exporter.at, self._grid, lacking, identity=self._identity, more=self._more
-        )
+        coarse = await self._reader.downsampled(self._exporter.at, lacking)
         return {**windows, **dict.fromkeys(coarse, Unclear(ONLY_DOWNSAMPLED))}
 
     def _window(self, series: ServerSeries, pod: ServerSeries | None) -> Window | Unclear:
@@ -113,14 +106,14 @@ class WindowReader:
         """
         count = self._exporter.count
         try:
-            sizes = await self._ask([*candidates], (count,))
+            sizes = await self._reader.series([*candidates], (count,))
         except Incomplete as incomplete:
             yield dict.fromkeys(candidates, _unclear(incomplete))
             return
         known = {key: series.value(count.name, self._grid.end) or 0.0 for key, series in sizes.items()}
         for keys in _batches(known):
             try:
-                servers = await self._ask(keys, self._exporter.tables)
+                servers = await self._reader.series(keys, self._exporter.tables)
             except Incomplete as incomplete:
                 yield dict.fromkeys(keys, _unclear(incomplete))
             else:
@@ -142,7 +135,7 @@ class WindowReader:
         """Seconds between two samples on average, where they are known: no finding is lost for want of them."""
         query = self._exporter.scrapes
         try:
-            servers = await self._ask([*windows], (query,)) if windows else {}
+            servers = await self._reader.series([*windows], (query,)) if windows else {}
         except (Incomplete, PrometheusError):
             return {}
         intervals: dict[ServerKey, float] = {}
@@ -154,42 +147,6 @@ class WindowReader:
             if samples:
                 intervals[key] = round(window.seconds / samples, 1)
         return intervals
-
-    async def _ask(self, keys: Sequence[ServerKey], queries: Sequence[Query]) -> Mapping[ServerKey, ServerSeries]:
-        return await ask(self._client, self._grid, keys, queries, identity=self._identity, more=self._more)
-
-
-async def downsampled(
-    client: Prometheus,
-    query: Query,
-    grid: Grid,
-    raw: Mapping[ServerKey, Collection[float]],
-    *,
-    identity: Identity,
-    more: str = "",
-) -> frozenset[ServerKey]:
-    """The servers that have a sample at more points once downsampled data count. Nobody but Thanos has these.
-
-    Args:
-        client: Whom to ask.
-        query: Has a value wherever the server has a sample.
-        grid: The points.
-        raw: The points at which a server has a raw sample, of all servers that are asked about.
-        identity: What makes a server.
-        more: Matchers of the user, with commas; empty for none.
-    """
-    if not raw:
-        return frozenset()
-    matchers = ",".join(filter(None, (more, identity.selector([*raw]))))
-    try:
-        answer = await client.downsampled(query.of(identity.by, matchers, grid), grid)
-    except PrometheusError:
-        return frozenset()
-    coarse = {
-        key: {round(at) for each in series for at, value in each.points if value > 0}
-        for key, series in identity.grouped(answer).items()
-    }
-    return frozenset(key for key, points in raw.items() if coarse.get(key, set()) - {round(at) for at in points})
 
 
 def newest(points: Sequence[Snapshot | None]) -> Window | Unclear:

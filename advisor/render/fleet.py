@@ -29,12 +29,12 @@ from advisor.render.document import (
 )
 from advisor.render.phrases import counted, effect, instructions, moment, setting_text, shortened, statement
 
-SOURCES = {Source.VERDICT: "its sidecar", Source.OWN: "innodb_* series", Source.PEER: "mysqld_exporter"}
+SOURCES = {Source.VERDICT: "its sidecar", Source.SIDECAR: "innodb_* series", Source.MYSQLD_EXPORTER: "mysqld_exporter"}
 """Where what is known of a server comes from."""
 _SERVERS_BY = {
     Source.VERDICT: "judged by their sidecars",
-    Source.OWN: "read from innodb_* series",
-    Source.PEER: "read from mysqld_exporter's series",
+    Source.SIDECAR: "read from innodb_* series",
+    Source.MYSQLD_EXPORTER: "read from mysqld_exporter's series",
 }
 _NO_SERVER = (
     "No server: Prometheus has no innodb_up and no mysql_up under this selector. Nothing is said of any server."

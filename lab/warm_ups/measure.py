@@ -15,6 +15,7 @@ from advisor.fleet import days
 from advisor.fleet.client import Prometheus
 from advisor.fleet.days import Counters
 from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.reader import FleetReader
 from advisor.fleet.series import Grid
 from lab.bench import exporters
 from lab.curves.distributions import DISTRIBUTIONS, PAGES, Distribution
@@ -186,8 +187,8 @@ async def _recorded(url: str, began: float) -> dict[str, list[list[float]]]:
     found = {}
     async with Prometheus(url) as client:
         for exporter, job in JOBS.items():
-            identity, key = Identity(), ServerKey("127.0.0.1", {"instance": "127.0.0.1"})
-            [seen] = (await days.ask(client, identity, (key,), f'job="{job}"', daily)).values()
+            key = ServerKey("127.0.0.1", {"instance": "127.0.0.1"})
+            [seen] = (await days.ask(FleetReader(client, Identity(), f'job="{job}"', daily), (key,))).values()
             found[exporter] = _rows(seen.filling)
     return found
 

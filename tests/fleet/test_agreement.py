@@ -23,6 +23,7 @@ from advisor.facts import facts
 from advisor.fleet.client import Prometheus
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.judging import Budget, judge
+from advisor.fleet.reader import FleetReader
 from advisor.fleet.series import Grid
 from advisor.fleet.windows import WindowReader
 from advisor.observe.window import Window
@@ -147,7 +148,7 @@ async def seen(url: str, grid: Grid, source: Source) -> dict[str, Window]:
     """The windows with their tables."""
     whole: dict[str, Window] = {}
     async with Prometheus(url) as client:
-        reader = WindowReader(client, grid, source, IDENTITY)
+        reader = WindowReader(FleetReader(client, IDENTITY, "", grid), source)
         of = await reader.windows([key(name) for name in SERVERS])
         clear = {server: window for server, window in of.items() if isinstance(window, Window)}
         assert len(clear) == len(SERVERS), of
@@ -177,7 +178,7 @@ def test_the_fleet_counts_as_servers_do_and_finds_what_their_sidecars_find(
             server.scrape(name, blocks)
     scanned = ("scan-exceeds-old-sublist", str({"schema": SCHEMA, "table": SCANNED}))
     with or_give_up(prometheus.running(tmp_path, [], data=blocks.write(tmp_path))) as asked:
-        for source in (Source.OWN, Source.PEER):
+        for source in (Source.SIDECAR, Source.MYSQLD_EXPORTER):
             for name, window in asyncio.run(seen(asked.url, Grid(END, STEP), source)).items():
                 known = facts(window)
                 found = {

@@ -10,11 +10,12 @@ import pytest
 
 from advisor.contract.fleet import Capacity
 from advisor.fleet import capacity, days
-from advisor.fleet.capacity import CapacityOptions
 from advisor.fleet.client import Prometheus
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.progress import Progress
+from advisor.fleet.reader import FleetReader
 from advisor.fleet.reading import Options, read
+from advisor.fleet.series import Grid
 from advisor.rules.rulebook import Rulebook
 from exporter.server import Server
 from lab.packages.cache import Unavailable
@@ -154,7 +155,7 @@ def asked(url: str, *more: str, may_read: float = 50.0) -> Capacity:
 
     async def ask() -> Capacity:
         async with Prometheus(url) as client:
-            return await capacity.capacity(client, keys, CapacityOptions(Identity(), "", NOW, may_read))
+            return await capacity.capacity(FleetReader(client, Identity(), "", Grid(NOW, 0.0, 1)), keys, may_read)
 
     return asyncio.run(ask())
 

@@ -16,6 +16,7 @@ from advisor.contract.fleet import Source
 from advisor.facts.base import SECONDARY
 from advisor.fleet.client import Prometheus
 from advisor.fleet.mysqld_exporter import FLAGS
+from advisor.fleet.reader import FleetReader
 from advisor.fleet.series import Grid
 from advisor.fleet.windows import WindowReader
 from advisor.observe.window import Window
@@ -43,7 +44,7 @@ def seen(url: str, grid: Grid) -> Window:
         async with Prometheus(url) as client:
             key = IDENTITY.server({"instance": "db-1"})
             assert key is not None
-            reader = WindowReader(client, grid, Source.PEER, IDENTITY)
+            reader = WindowReader(FleetReader(client, IDENTITY, "", grid), Source.MYSQLD_EXPORTER)
             found = await reader.windows([key])
             window = found[key]
             assert isinstance(window, Window), window

@@ -45,7 +45,9 @@ def report() -> FleetReport:
         for number, name in enumerate(NAMES)
     ]
     servers = [
-        FleetServer(name=each.server, identity={}, source=Source.PEER, flavour=name, version=name, notes=(name,))
+        FleetServer(
+            name=each.server, identity={}, source=Source.MYSQLD_EXPORTER, flavour=name, version=name, notes=(name,)
+        )
         for each, name in zip(findings, NAMES, strict=True)
     ]
     estimate = {"pool_bytes": 2**30, "enough_bytes": 2**29, "may_go_bytes": 2**29, "reads_now": 1.0}
@@ -61,7 +63,7 @@ def report() -> FleetReport:
         top_servers=tuple(ServerSum(server=each, findings=1, worst=Severity.INFO) for each in NAMES),
         best=findings[0],
         blind=tuple(
-            FleetBlindSpot(rule=each, lacks=each, source=Source.OWN, servers=1, examples=(each,), cure=each)
+            FleetBlindSpot(rule=each, lacks=each, source=Source.SIDECAR, servers=1, examples=(each,), cure=each)
             for each in NAMES
         ),
         not_asked=tuple(NotAsked(servers=(each,), reason=each) for each in NAMES),

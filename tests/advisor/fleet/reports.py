@@ -47,7 +47,7 @@ def all_captures() -> tuple[str, ...]:
     return tuple(sorted("/".join(each.parent.parts[-2:]) for each in found))
 
 
-def finding(server: str, found: Recommendation, source: Source = Source.PEER) -> FleetFinding:
+def finding(server: str, found: Recommendation, source: Source = Source.MYSQLD_EXPORTER) -> FleetFinding:
     """A finding of a server; series hold no text of a verdict."""
     told = source is not Source.VERDICT
     return FleetFinding(
@@ -83,7 +83,7 @@ def of(*captures: str, copies: int = 1, **others: object) -> FleetReport:
     blind: Counter[tuple[str, str, str | None]] = Counter()
     for number in range(copies):
         for place, capture in enumerate(captures):
-            name, source = f"eu/{capture}/{number}", (Source.PEER, Source.VERDICT)[place % 2]
+            name, source = f"eu/{capture}/{number}", (Source.MYSQLD_EXPORTER, Source.VERDICT)[place % 2]
             flavour, _, version = captured(capture).latest.server.__str__().partition(" ")
             identity = dict(zip(("cluster", "namespace", "service", "pod"), name.split("/"), strict=True))
             notes = ("incomplete answer: store 3 is away",) if number == place == 0 else ()
@@ -127,7 +127,12 @@ def of(*captures: str, copies: int = 1, **others: object) -> FleetReport:
         "best": max(findings, key=lambda each: each.read_bytes_saved_per_second or 0, default=None),
         "blind": [
             FleetBlindSpot(
-                rule=rule, lacks=lacks, source=Source.PEER, servers=count, examples=(servers[0].name,), cure=cure
+                rule=rule,
+                lacks=lacks,
+                source=Source.MYSQLD_EXPORTER,
+                servers=count,
+                examples=(servers[0].name,),
+                cure=cure,
             )
             for (rule, lacks, cure), count in blind.items()
         ],

@@ -38,7 +38,7 @@ def grid(*passes: float) -> Window:
     return Window(tuple(scanned(450.0 * k, n, round(n * 11_400), **known) for k, n in enumerate(passes)))
 
 
-def answered(window: Window, source: Source = Source.PEER) -> Judged:
+def answered(window: Window, source: Source = Source.MYSQLD_EXPORTER) -> Judged:
     budget = Budget(60.0)
     budget.keep("db-1", window, source, judge(rules(), window, source))
     [(server, judged)] = budget.spend(rules())
@@ -49,26 +49,26 @@ def answered(window: Window, source: Source = Source.PEER) -> Judged:
 def test_an_hour_of_nine_points_is_judged_as_a_whole() -> None:
     window = grid(*range(9))
     assert len(list(slices(window))) == SLICES
-    first = judge(rules(), window, Source.OWN)
+    first = judge(rules(), window, Source.SIDECAR)
     assert (first.findings, SCAN in first.waiting, SCAN in first.undecided) == ((), True, True)
-    [found] = answered(window, Source.OWN).findings
+    [found] = answered(window, Source.SIDECAR).findings
     assert (found.rule, found.watched_seconds, [each.to for each in found.changes]) == (SCAN, 3600.0, [74])
 
 
 def test_a_finding_that_rests_on_estimated_rows_has_half_of_the_confidence() -> None:
     """Rows of mysqld_exporter's series are estimates."""
-    [sure], [less] = answered(grid(*range(9)), Source.OWN).findings, answered(grid(*range(9))).findings
+    [sure], [less] = answered(grid(*range(9)), Source.SIDECAR).findings, answered(grid(*range(9))).findings
     assert (less.rule, less.changes) == (sure.rule, sure.changes)
     assert less.confidence == pytest.approx(sure.confidence / 2, abs=0.001)
     judged = answered(grid(*range(9)))
     assert judged.notes == {less.fingerprint: ("the rows of its table are an estimate up to a day old",)}
-    assert answered(grid(*range(9)), Source.OWN).notes == {}
+    assert answered(grid(*range(9)), Source.SIDECAR).notes == {}
 
 
 def test_no_finding_is_made_that_half_as_many_rows_more_would_take_back() -> None:
     """Two passes, of which it takes one and a half: 1.33 by rows that are half as many more."""
     few = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
-    assert [each.rule for each in answered(grid(*few), Source.OWN).findings] == [SCAN]
+    assert [each.rule for each in answered(grid(*few), Source.SIDECAR).findings] == [SCAN]
     judged = answered(grid(*few))
     assert judged.findings == ()
     [lack] = [each for each in judged.blind if each.rule == SCAN]
@@ -79,7 +79,7 @@ def test_each_lack_of_a_rule_is_named_once_with_its_cure() -> None:
     window = sources.peer(captured("mysql-9.7/repeated-scan"), {*sources.FLAGS} - {"innodb_metrics"})
     shut = Outcome(0.0, 0.0, "disabled", "mysqld_exporter has no series of it", FLAG)
     latest = replace(window.latest, outcomes={**window.latest.outcomes, "innodb_metrics": shut})
-    judged = judge(rules(), Window((*window.snapshots[:-1], latest)), Source.PEER)
+    judged = judge(rules(), Window((*window.snapshots[:-1], latest)), Source.MYSQLD_EXPORTER)
     lacks = {(each.rule, each.lacks): each.cure for each in judged.blind}
     assert len(lacks) == len(judged.blind)
     assert lacks["change-buffering-without-benefit", "innodb_metrics"] == FLAG
@@ -106,13 +106,13 @@ def without_tables(window: Window, *off: str) -> Window:
 
 def test_tables_are_wanted_until_they_are_known() -> None:
     window = sources.peer(captured("mysql-9.7/hot-set-exceeds-pool"))
-    assert judge(rules(), without_tables(window), Source.PEER).wants_tables
-    assert not judge(rules(), window, Source.PEER).wants_tables
+    assert judge(rules(), without_tables(window), Source.MYSQLD_EXPORTER).wants_tables
+    assert not judge(rules(), window, Source.MYSQLD_EXPORTER).wants_tables
 
 
 def test_no_tables_are_wanted_of_rules_that_lack_a_collector_and_this_alone_is_said() -> None:
     window = sources.peer(captured("mysql-9.7/hot-set-exceeds-pool"))
-    judged = judge(rules(), without_tables(window, "count_statements", "table_statements"), Source.PEER)
+    judged = judge(rules(), without_tables(window, "count_statements", "table_statements"), Source.MYSQLD_EXPORTER)
     assert not judged.wants_tables
     lacks = {(each.rule, each.lacks): each.cure for each in judged.blind}
     assert lacks["buffer-pool-too-small", "count_statements"] == "switch it on"
@@ -122,8 +122,11 @@ def test_no_tables_are_wanted_of_rules_that_lack_a_collector_and_this_alone_is_s
 
 def test_what_is_settled_without_tables_is_as_with_them() -> None:
     window = sources.peer(captured("mysql-9.7/hot-set-exceeds-pool"))
-    before, whole = judge(rules(), without_tables(window), Source.PEER), judge(rules(), window, Source.PEER)
-    after = judge(rules(), window, Source.PEER, before=before)
+    before, whole = (
+        judge(rules(), without_tables(window), Source.MYSQLD_EXPORTER),
+        judge(rules(), window, Source.MYSQLD_EXPORTER),
+    )
+    after = judge(rules(), window, Source.MYSQLD_EXPORTER, before=before)
     assert {*after.undecided} == {*whole.undecided}
     assert [each.fingerprint for each in after.findings] == [each.fingerprint for each in whole.findings]
     assert after.waiting == whole.waiting
@@ -134,17 +137,17 @@ def test_the_models_serve_who_reads_the_most_and_name_who_is_left() -> None:
     busy, quiet = grid(*range(9)), grid(*(each / 2 for each in range(9)))
     ticks = iter((0.0, 0.0, 5.0))
     budget = Budget(5.0, clock=lambda: next(ticks))
-    budget.keep("quiet", quiet, Source.OWN, judge(rules(), quiet, Source.OWN))
-    budget.keep("busy", busy, Source.OWN, judge(rules(), busy, Source.OWN))
+    budget.keep("quiet", quiet, Source.SIDECAR, judge(rules(), quiet, Source.SIDECAR))
+    budget.keep("busy", busy, Source.SIDECAR, judge(rules(), busy, Source.SIDECAR))
     assert [server for server, _ in budget.spend(rules())] == ["busy"]
     assert budget.left == ("quiet",)
 
 
 def test_few_servers_wait_for_a_model_however_many_would() -> None:
     window = grid(*range(9))
-    judged, budget = judge(rules(), window, Source.OWN), Budget(0.0)
+    judged, budget = judge(rules(), window, Source.SIDECAR), Budget(0.0)
     for number in range(100):
-        budget.keep(f"db-{number:02}", window, Source.OWN, judged)
+        budget.keep(f"db-{number:02}", window, Source.SIDECAR, judged)
     assert len(budget.left) == 68
     assert list(budget.spend(rules())) == []
     assert len(budget.left) == 100

@@ -134,7 +134,7 @@ def test_a_lack_is_one_line_for_all_the_rules_that_it_blinds(name: str, everythi
     flag = "--collect.info_schema.tables"
     spots = tuple(
         FleetBlindSpot(
-            rule=rule, lacks="rows of tables", source=Source.PEER, servers=count, examples=("db",), cure=flag
+            rule=rule, lacks="rows of tables", source=Source.MYSQLD_EXPORTER, servers=count, examples=("db",), cure=flag
         )
         for rule, count in (
             ("scan-exceeds-buffer-pool", 4),

@@ -20,7 +20,7 @@ from advisor.fleet.series import Answer, Grid
 from advisor.rules.rulebook import Rulebook, builtin_directory
 from exporter.server import Managed, Server, identify
 from tests.advisor.fleet.test_windows import STATUS_NAME, Tellings, growing, peer
-from tests.advisor.fleet.told import GRID, IDENTITY, Told, key
+from tests.advisor.fleet.told import GRID, Told, key, reader
 
 SERVERS = tuple(key(f"db-{n}") for n in range(5))
 WASTED = "read-ahead-wasted"
@@ -69,21 +69,12 @@ def known(managed: Managed | None = None) -> Mapping[ServerKey, InventoryEntry]:
             else Server(**{**{n: getattr(found, n) for n in found.__slots__}, "managed": managed})
         )
 
-    return {each: InventoryEntry(each, Source.PEER, server(), up=True) for each in SERVERS}
+    return {each: InventoryEntry(each, Source.MYSQLD_EXPORTER, server(), up=True) for each in SERVERS}
 
 
 async def staged(client: Told, servers: Mapping[ServerKey, InventoryEntry]) -> tuple[Findings, Progress]:
     findings, progress = Findings(), Progress()
-    stage = RulesStage(
-        client,
-        IDENTITY,
-        "",
-        GRID,
-        rules=Rulebook(builtin_directory()).rule_set,
-        model_seconds=0.0,
-        progress=progress,
-        findings=findings,
-    )
+    stage = RulesStage(reader(client), Rulebook(builtin_directory()).rule_set, 0.0, progress, findings)
     await stage.run(servers)
     return findings, progress
 
@@ -110,7 +101,7 @@ async def test_rules_find_what_series_tell_and_count_what_they_lack_once_in_what
 async def test_a_finding_has_summary_sql_and_effect_as_of_a_sidecar() -> None:
     found, _ = await staged(Told(peer(**TELLING), servers=SERVERS), known())
     [finding] = found.findings["db-0"]
-    assert (finding.source, finding.subject) == (Source.PEER, {})
+    assert (finding.source, finding.subject) == (Source.MYSQLD_EXPORTER, {})
     assert finding.summary.endswith("pages read")
     assert [each.apply for each in finding.changes] == [("SET GLOBAL innodb_random_read_ahead = OFF",)]
     assert finding.evidence

@@ -17,7 +17,7 @@ from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
 from exporter.collectors.table_io import TABLE_IO
 from exporter.snapshot import Index, Table
 from tests.advisor.fleet.test_windows import Tellings, growing, known, own, peer
-from tests.advisor.fleet.told import GRID, IDENTITY, Told, key
+from tests.advisor.fleet.told import GRID, Told, key, reader
 
 ORDERS = ("shop", "orders")
 COUNT = "SELECT COUNT ( * ) FROM `orders`"
@@ -60,9 +60,9 @@ def with_tables() -> Tellings:
 
 
 async def of(told: Tellings, source: Source) -> Window:
-    reader = WindowReader(Told(told), GRID, source, IDENTITY)
-    window = known((await reader.windows([key()]))[key()])
-    [found] = [part async for part in reader.tables({key(): window})]
+    windows = WindowReader(reader(Told(told)), source)
+    window = known((await windows.windows([key()]))[key()])
+    [found] = [part async for part in windows.tables({key(): window})]
     return known(found[key()])
 
 
@@ -73,7 +73,7 @@ def scan(window: Window) -> ScanFacts:
 
 
 async def test_tables_of_mysqld_exporter_are_scanned_as_often_as_their_rows_tell() -> None:
-    window = await of(with_tables(), Source.PEER)
+    window = await of(with_tables(), Source.MYSQLD_EXPORTER)
     sizes = window.latest[INDEX_SIZES]
     assert sizes is not None
     assert sizes.sizes == {  # not the table with compressed pages, and none of another engine
@@ -94,13 +94,13 @@ async def test_tables_of_mysqld_exporter_are_scanned_as_often_as_their_rows_tell
 async def test_the_only_secondary_index_of_a_table_has_its_name_and_its_size() -> None:
     told = with_tables()
     told["mysqld-exporter-indexes"] = {(*ORDERS, "k"): 1.0, ("shop", "other", "j"): 1.0}
-    sizes = (await of(told, Source.PEER)).latest[INDEX_SIZES]
+    sizes = (await of(told, Source.MYSQLD_EXPORTER)).latest[INDEX_SIZES]
     assert sizes is not None
     assert sizes.sizes[Index(*ORDERS, "k")] == IndexSize(300, UNKNOWN, None)
     assert Index(*ORDERS, SECONDARY) not in sizes.sizes
     lost = told | {"mysqld-exporter-indexes-lost": {(): 1.0}}  # performance_schema had no room for all
     for other in (told | {"mysqld-exporter-indexes": {}}, lost):  # the flag is off
-        sizes = (await of(other, Source.PEER)).latest[INDEX_SIZES]
+        sizes = (await of(other, Source.MYSQLD_EXPORTER)).latest[INDEX_SIZES]
         assert sizes is not None
         assert Index(*ORDERS, SECONDARY) in sizes.sizes
 
@@ -111,7 +111,7 @@ async def test_a_digest_that_comes_new_may_have_been_counted_before() -> None:
         (PERF.format(name), "shop", "d", COUNT): lambda at: None if at < GRID.points[3] else 300.0
         for name in ("", "_seconds", "_rows_examined")
     }
-    window = await of(told, Source.PEER)
+    window = await of(told, Source.MYSQLD_EXPORTER)
     [counted] = facts(window).lists["counted"]
     assert counted.counts is None
     assert scan(window).passes is None
@@ -119,7 +119,7 @@ async def test_a_digest_that_comes_new_may_have_been_counted_before() -> None:
 
 async def test_counts_are_told_without_the_tables() -> None:
     async def counted(told: Tellings) -> tuple[object, list[float | None]]:
-        window = known((await WindowReader(Told(told), GRID, Source.PEER, IDENTITY).windows([key()]))[key()])
+        window = known((await WindowReader(reader(Told(told)), Source.MYSQLD_EXPORTER).windows([key()]))[key()])
         section = window.latest.sections.get(COUNT_STATEMENTS.name)
         return section, [each.counts for each in facts(window).lists["counted"]]
 
@@ -139,10 +139,10 @@ async def test_counts_are_told_without_the_tables() -> None:
 
 async def test_a_digest_that_was_cut_hides_counts_and_a_longer_statement_does_not() -> None:
     cut = f"SELECT COUNT ( * ) FROM `{'a' * 64}` . `{'b' * 64}`"[:120]
-    window = await of(with_tables() | digests("shop", cut, 1.0), Source.PEER)
+    window = await of(with_tables() | digests("shop", cut, 1.0), Source.MYSQLD_EXPORTER)
     assert window.latest.sections.get("count_statements") is None
     longer = f"{COUNT} WHERE {'`k` = ? AND ' * 20}"[:120]
-    window = await of(with_tables() | digests("shop", longer, 1.0), Source.PEER)
+    window = await of(with_tables() | digests("shop", longer, 1.0), Source.MYSQLD_EXPORTER)
     assert window.latest.sections.get("count_statements") == {}
 
 
@@ -152,7 +152,7 @@ async def test_a_flag_that_is_on_is_no_cure() -> None:
     cut = f"SELECT COUNT ( * ) FROM `{'a' * 64}` . `{'b' * 64}`"
 
     async def why(more: Tellings) -> tuple[str, str]:
-        window = await of(with_tables() | more, Source.PEER)
+        window = await of(with_tables() | more, Source.MYSQLD_EXPORTER)
         assert COUNT_STATEMENTS.name not in window.latest.sections
         found = window.latest.outcomes[COUNT_STATEMENTS.name]
         return found.reason or "", found.cure or ""
@@ -169,7 +169,7 @@ async def test_a_flag_that_is_on_is_no_cure() -> None:
     )
     _, cure = await why(on | digests("shop", cut[:120], 1.0))
     assert cure == f"{flag}.eventsstatements.digest_text_limit=1024"
-    longer = await of(with_tables() | on | digests("shop", f"{cut} ", 1.0), Source.PEER)
+    longer = await of(with_tables() | on | digests("shop", f"{cut} ", 1.0), Source.MYSQLD_EXPORTER)
     assert {*(longer.latest[COUNT_STATEMENTS] or {})} == {Table("a" * 64, "b" * 64)}
 
 
@@ -184,7 +184,7 @@ async def test_what_no_collector_of_mysqld_exporter_tells_is_unknown_and_not_emp
         "mysqld-exporter-counts",
     ):
         told[name] = {}
-    window = await of(told, Source.PEER)
+    window = await of(told, Source.MYSQLD_EXPORTER)
     lacking = {"index_sizes", "table_scans", "table_io", "table_statements", "table_files", "count_statements"}
     assert lacking.isdisjoint(window.latest.sections)
     assert "--collect.perf_schema.indexiowaits" in (window.latest.outcomes["table_scans"].cure or "")
@@ -213,7 +213,7 @@ async def test_tables_of_the_sidecar_have_what_it_reads() -> None:
             ("innodb_table_file_read_seconds_total", *ORDERS): growing(0.1),
         },
     }
-    window = await of(told, Source.OWN)
+    window = await of(told, Source.SIDECAR)
     sections = window.latest.sections
     assert sections["index_sizes"].sizes == {
         Index(*ORDERS, "PRIMARY"): IndexSize(11_400, 11_350, 91_200, ("id",)),
@@ -233,10 +233,10 @@ async def test_servers_are_asked_in_parts_whose_series_fit(monkeypatch: pytest.M
     monkeypatch.setattr(stage, "TABLE_SERIES", 100)
     servers = tuple(key(f"db-{number}") for number in range(5))
     client = Told(with_tables(), servers=servers)
-    window = await of(with_tables(), Source.PEER)
-    reader = WindowReader(client, GRID, Source.PEER, IDENTITY)
-    parts = [part async for part in reader.tables(dict.fromkeys(servers, window))]
+    window = await of(with_tables(), Source.MYSQLD_EXPORTER)
+    windows = WindowReader(reader(client), Source.MYSQLD_EXPORTER)
+    parts = [part async for part in windows.tables(dict.fromkeys(servers, window))]
     assert [len(part) for part in parts] == [2, 2, 1]
     client.partial = True
-    [part] = [part async for part in reader.tables({key(): window})]
+    [part] = [part async for part in windows.tables({key(): window})]
     assert part == {key(): Unclear("incomplete answer: store gateway is away")}

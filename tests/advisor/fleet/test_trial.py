@@ -48,7 +48,7 @@ mysqld_exporter."""
 BY_DEFAULT = {"mariadb-10.5": 1, "mysql-5.6": 1, "mysql-9.7": 1}
 """By server, the findings that mysqld_exporter's default flags keep."""
 MOVED = {
-    (Source.PEER, "buffer-pool-too-small", capture): ratio
+    (Source.MYSQLD_EXPORTER, "buffer-pool-too-small", capture): ratio
     for capture, ratio in {
         "mariadb-10.11/write-pressure": 1.006,
         "mysql-5.6/change-buffer-merges": 1.038,
@@ -149,14 +149,14 @@ def tried(captures: tuple[str, ...], source: Source, cut: Cut) -> Trial:
 
 def test_series_make_no_finding_and_no_silence_of_their_own() -> None:
     """A sample; the whole is below."""
-    own, peer = tried(SAMPLE, Source.OWN, sources.own), tried(SAMPLE, Source.PEER, sources.peer)
+    own, peer = tried(SAMPLE, Source.SIDECAR, sources.own), tried(SAMPLE, Source.MYSQLD_EXPORTER, sources.peer)
     assert own.wrong == peer.wrong == []
     assert own.moved == {}
     assert peer.moved == pytest.approx(
         {
             (rule, capture): ratio
             for (source, rule, capture), ratio in MOVED.items()
-            if source is Source.PEER and capture in SAMPLE
+            if source is Source.MYSQLD_EXPORTER and capture in SAMPLE
         },
         abs=0.005,
     )
@@ -187,12 +187,12 @@ def test_series_make_no_finding_and_no_silence_of_their_own() -> None:
 @pytest.mark.parametrize("server", FINDINGS)
 def test_the_findings_of_all_recordings_are_kept_or_the_rule_says_what_it_lacks(server: str) -> None:
     captures = tuple(each for each in recordings() if each.startswith(f"{server}/"))
-    peer, own = tried(captures, Source.PEER, sources.peer), tried(captures, Source.OWN, sources.own)
-    default = tried(captures, Source.PEER, lambda window: sources.peer(window, ()))
+    peer, own = tried(captures, Source.MYSQLD_EXPORTER, sources.peer), tried(captures, Source.SIDECAR, sources.own)
+    default = tried(captures, Source.MYSQLD_EXPORTER, lambda window: sources.peer(window, ()))
     assert own.wrong == peer.wrong == default.wrong == []
     assert (default.kept.total(), default.moved) == (BY_DEFAULT.get(server, 0), {})
     assert (peer.all, own.kept.total() + len(own.moved), peer.kept.total() + len(peer.moved)) == FINDINGS[server]
-    for source, trial in ((Source.OWN, own), (Source.PEER, peer)):
+    for source, trial in ((Source.SIDECAR, own), (Source.MYSQLD_EXPORTER, peer)):
         moved = {(rule, each): ratio for (of, rule, each), ratio in MOVED.items() if of is source and each in captures}
         assert trial.moved == pytest.approx(moved, abs=0.005)
         assert all(lacks for _, lacks in trial.blind)
@@ -200,18 +200,18 @@ def test_the_findings_of_all_recordings_are_kept_or_the_rule_says_what_it_lacks(
 
 def test_mysqld_exporter_keeps_half_of_the_findings_with_the_same_value() -> None:
     """The sums of what the test above holds by server."""
-    moved = sum(source is Source.PEER for source, *_ in MOVED)
+    moved = sum(source is Source.MYSQLD_EXPORTER for source, *_ in MOVED)
     assert sum(kept for *_, kept in FINDINGS.values()) - moved == SAME
 
 
-@pytest.mark.parametrize("source", [Source.OWN, Source.PEER])
+@pytest.mark.parametrize("source", [Source.SIDECAR, Source.MYSQLD_EXPORTER])
 def test_what_no_series_tell_of_change_buffering_is_said(source: Source) -> None:
     """Rows and their time by index, and which index is unique: no silence where the recording has a finding."""
-    cut = sources.own if source is Source.OWN else sources.peer
+    cut = sources.own if source is Source.SIDECAR else sources.peer
     [rule] = [each for each in rules() if each.id == "change-buffering-would-help"]
     found = judge([rule], cut(captured("mysql-9.7/change-buffer-off")), source)
     assert (found.findings, found.undecided) == ((), (rule.id,))
-    assert [each.lacks for each in found.blind] == ["table_io" if source is Source.OWN else "indexes"]
+    assert [each.lacks for each in found.blind] == ["table_io" if source is Source.SIDECAR else "indexes"]
     assert not found.wants_tables
 
 

@@ -12,6 +12,8 @@ from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice, Recommendation, Severity
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.inventory import InventoryEntry, inventory
+from advisor.fleet.reader import FleetReader
+from advisor.fleet.series import Grid
 from advisor.fleet.verdicts import Verdict, verdicts
 from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook, builtin_directory
@@ -35,6 +37,10 @@ def exposition(window: Window, advice: Advice) -> Iterable[Metric]:
     return [*metrics.families(window.latest), *advice_families(advice, BOOK, Links("http://db:9747"))]
 
 
+def reader(client: Exposed, selector: str = "") -> FleetReader:
+    return FleetReader(client, IDENTITY, selector, Grid(AT, 0.0, 1))
+
+
 def fleet_of(*names: str) -> Exposed:
     return Exposed({f"{name.replace('/', '-')}:9747": exposition(*seen(name)) for name in names})
 
@@ -42,8 +48,8 @@ def fleet_of(*names: str) -> Exposed:
 async def read(
     client: Exposed, selector: str = ""
 ) -> tuple[Mapping[ServerKey, InventoryEntry], Mapping[ServerKey, Verdict]]:
-    known = await inventory(client, IDENTITY, selector, AT)
-    found, left = await verdicts(client, IDENTITY, selector, AT, known.servers, rules=RULES)
+    known = await inventory(reader(client, selector))
+    found, left = await verdicts(reader(client, selector), known.servers, RULES)
     assert left == ()
     return known.servers, found
 
@@ -85,13 +91,13 @@ async def test_five_queries_do_for_the_fleet_and_five_a_shard_where_a_limit_is_h
     assert len(client.asked) == 6 + 5
     client.most = 2
     servers = {key: replace(each, key=key) for key, each in (await _known(client)).items()}
-    found, left = await verdicts(client, IDENTITY, "", AT, servers, rules=RULES)
+    found, left = await verdicts(reader(client), servers, RULES)
     assert (found, left) == (whole, ())
 
 
 async def _known(client: Exposed) -> Mapping[ServerKey, InventoryEntry]:
     most, client.most = client.most, 100
-    found = (await inventory(client, IDENTITY, "", AT)).servers
+    found = (await inventory(reader(client))).servers
     client.most = most
     return found
 
@@ -137,7 +143,7 @@ async def test_a_sidecar_that_tells_no_values_has_findings_without_sql(server: o
     assert key
     known = InventoryEntry(key, Source.VERDICT, server, judged_at=AT - 7_200)  # type: ignore[arg-type]
     client = Exposed({"db:9747": _one()})
-    found, _ = await verdicts(client, IDENTITY, "", AT, {key: known}, rules=RULES)
+    found, _ = await verdicts(reader(client), {key: known}, RULES)
     [finding] = found[key].findings
     assert (finding.changes, finding.severity, finding.page_url) == ((), Severity.INFO, None)
     assert finding.notes[0] == "its sidecar judged last 2 h ago"
@@ -147,8 +153,8 @@ async def test_a_sidecar_that_tells_no_values_has_findings_without_sql(server: o
 async def test_a_cloud_service_has_its_own_place_for_changes() -> None:
     name = "mysql-9.7/repeated-scan"
     client = fleet_of(name)
-    known = await inventory(client, IDENTITY, "", AT, services=[('job="mysql"', "rds")])
-    found, _ = await verdicts(client, IDENTITY, "", AT, known.servers, rules=RULES)
+    known = await inventory(reader(client), services=[('job="mysql"', "rds")])
+    found, _ = await verdicts(reader(client), known.servers, RULES)
     changes = [change for each in found.values() for one in each.findings for change in one.changes]
     assert changes
     assert {(change.apply, change.via) for change in changes} == {((), "DB parameter group (Amazon RDS)")}

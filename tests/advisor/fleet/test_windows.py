@@ -15,7 +15,7 @@ from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.machine import MACHINE
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
-from tests.advisor.fleet.told import GRID, IDENTITY, Told, Value, key
+from tests.advisor.fleet.told import GRID, Told, Value, key, reader
 
 BOOTED = GRID.points[0] - 10_000.0
 POOL = "innodb_buffer_pool_{}_total"
@@ -85,7 +85,7 @@ def peer(**more: dict[tuple[str, ...], Value]) -> Tellings:
 
 
 async def windowed(told: Tellings, source: Source, **more: Any) -> Window | Unclear:
-    return (await WindowReader(Told(told, **more), GRID, source, IDENTITY).windows([key()]))[key()]
+    return (await WindowReader(reader(Told(told, **more)), source).windows([key()]))[key()]
 
 
 def known(found: Window | Unclear) -> Window:
@@ -94,7 +94,7 @@ def known(found: Window | Unclear) -> Window:
 
 
 async def test_own_series_make_a_window_of_nine_points_with_all_they_say() -> None:
-    window = known(await windowed(own(), Source.OWN))
+    window = known(await windowed(own(), Source.SIDECAR))
     assert [snapshot.at for snapshot in window.snapshots] == [at - 3.0 for at in GRID.points]
     latest, found = window.latest, facts(window)
     assert str(latest.server) == "mysql 9.7.4"
@@ -122,7 +122,7 @@ async def test_own_series_make_a_window_of_nine_points_with_all_they_say() -> No
 
 
 async def test_what_mysqld_exporter_lacks_is_unknown_and_names_the_flag_that_cures_it() -> None:
-    window = known(await windowed(peer(), Source.PEER))
+    window = known(await windowed(peer(), Source.MYSQLD_EXPORTER))
     found, latest = facts(window), window.latest
     assert found.pool.pages_read == pytest.approx(120 * 3600)
     assert found.pool.pages == 8_192.0
@@ -173,7 +173,7 @@ async def test_a_window_is_cut_at(changed: Tellings, points: int) -> None:
     told = peer()
     for name, series in changed.items():
         told[name] |= series
-    assert len(known(await windowed(told, Source.PEER)).snapshots) == points
+    assert len(known(await windowed(told, Source.MYSQLD_EXPORTER)).snapshots) == points
 
 
 async def test_fewer_than_three_points_are_unclear_and_say_since_when() -> None:
@@ -181,12 +181,12 @@ async def test_fewer_than_three_points_are_unclear_and_say_since_when() -> None:
     told["mysqld-exporter-status"] |= {
         (STATUS_NAME.format("uptime"),): lambda at: at - 3.0 - (BOOTED if at < GRID.points[7] else GRID.points[6] + 9.0)
     }
-    assert await windowed(told, Source.PEER) == Unclear("not long enough since the restart")
+    assert await windowed(told, Source.MYSQLD_EXPORTER) == Unclear("not long enough since the restart")
     gone = frozenset({GRID.points[-1]})
-    assert await windowed(peer(), Source.PEER, missing=gone) == Unclear("no sample at the window's end")
-    assert await windowed(peer(), Source.PEER, missing=gone, coarse=True) == Unclear(ONLY_DOWNSAMPLED)
+    assert await windowed(peer(), Source.MYSQLD_EXPORTER, missing=gone) == Unclear("no sample at the window's end")
+    assert await windowed(peer(), Source.MYSQLD_EXPORTER, missing=gone, coarse=True) == Unclear(ONLY_DOWNSAMPLED)
     told = peer() | {"mysqld-exporter-server": {}}
-    assert await windowed(told, Source.PEER) == Unclear("no series tells its version")
+    assert await windowed(told, Source.MYSQLD_EXPORTER) == Unclear("no series tells its version")
 
 
 async def test_a_counter_that_fell_is_unknown_and_the_others_are_not() -> None:
@@ -194,7 +194,7 @@ async def test_a_counter_that_fell_is_unknown_and_the_others_are_not() -> None:
     told["mysqld-exporter-status"] |= {
         (STATUS_NAME.format("innodb_pages_read"),): lambda at: 5e6 - (at - BOOTED if at > GRID.points[4] else 0.0)
     }
-    found = facts(known(await windowed(told, Source.PEER)))
+    found = facts(known(await windowed(told, Source.MYSQLD_EXPORTER)))
     assert found.pool.pages_read is None
     assert found.pool.gets == pytest.approx(9_000 * 3600)
 
@@ -202,12 +202,12 @@ async def test_a_counter_that_fell_is_unknown_and_the_others_are_not() -> None:
 async def test_a_number_below_zero_shown_as_unsigned_makes_the_size_unknown() -> None:
     told = peer()
     told["mysqld-exporter-pages"] |= {("misc",): 2.0**64}
-    assert known(await windowed(told, Source.PEER)).latest[POOLS] is None
+    assert known(await windowed(told, Source.MYSQLD_EXPORTER)).latest[POOLS] is None
 
 
 async def test_the_age_of_the_checkpoint_is_mariadbs_own_or_the_distance_of_mysqls_positions() -> None:
     async def age(told: Tellings) -> float | None:
-        return facts(known(await windowed(peer() | told, Source.PEER))).io.checkpoint_age_bytes
+        return facts(known(await windowed(peer() | told, Source.MYSQLD_EXPORTER))).io.checkpoint_age_bytes
 
     assert await age({"mysqld-exporter-current-lsn": {(): 9e6}, "mysqld-exporter-checkpoint-lsn": {(): 7e6}}) == 2e6
     assert await age({"mysqld-exporter-current-lsn": {(): 9e6}}) is None
@@ -215,7 +215,9 @@ async def test_the_age_of_the_checkpoint_is_mariadbs_own_or_the_distance_of_mysq
 
 
 async def test_a_part_of_an_answer_says_nothing_of_what_lacks() -> None:
-    assert await windowed(peer(), Source.PEER, partial=True) == Unclear("incomplete answer: store gateway is away")
+    assert await windowed(peer(), Source.MYSQLD_EXPORTER, partial=True) == Unclear(
+        "incomplete answer: store gateway is away"
+    )
 
 
 async def test_two_words_for_a_setting_just_after_its_change_are_none() -> None:
@@ -223,4 +225,4 @@ async def test_two_words_for_a_setting_just_after_its_change_are_none() -> None:
     told["sidecar-settings-text"] |= {
         ("innodb_flush_method", "fsync"): lambda at: 1.0 if at == GRID.points[4] else None,
     }
-    assert len(known(await windowed(told, Source.OWN)).snapshots) == 4
+    assert len(known(await windowed(told, Source.SIDECAR)).snapshots) == 4

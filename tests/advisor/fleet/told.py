@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from advisor.fleet import inventory, mysqld_exporter, sidecar, verdicts
 from advisor.fleet.client import Prometheus
 from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.reader import FleetReader
 from advisor.fleet.series import Answer, Grid, Series
 
 IDENTITY = Identity()
@@ -21,6 +22,11 @@ def key(name: str = "db-1") -> ServerKey:
     found = IDENTITY.server({"instance": f"{name}:9104"})
     assert found is not None
     return found
+
+
+def reader(client: Prometheus, selector: str = "") -> FleetReader:
+    """Asks about the grid's points, or at its end."""
+    return FleetReader(client, IDENTITY, selector, GRID)
 
 
 @dataclass
