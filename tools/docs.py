@@ -12,7 +12,7 @@ from typing import Any
 from advisor.advice import evaluation
 from advisor.advice import metrics as advisor_metrics
 from advisor.advice.replay import Replaying
-from advisor.alerting import metrics as alerting_metrics
+from advisor.alerting import delivery as alerting_metrics
 from advisor.casetest import cases
 from advisor.contract.fleet import FleetReport
 from advisor.fleet import days, inventory, mysqld_exporter, sidecar, verdicts

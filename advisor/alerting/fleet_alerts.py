@@ -6,15 +6,18 @@ could not be asked about the server, or the rule lacks something, the alert stay
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlencode
 
 from advisor.alerting.alert import Alert, described, labels_of, shortened, told, valid
-from advisor.alerting.timetable import Timetable
+from advisor.alerting.schedule import AlertSchedule
 from advisor.contract.fleet import FleetFinding, FleetReport, Source
 from advisor.contract.links import Links
+from advisor.fleet.watch import Watch
 from advisor.render import phrases
+from advisor.rules.rulebook import Rulebook
 
 ABSENT_REPORTS = 3
 """A server that is in none of so many reports in a row is gone, also if none of them saw it vanish."""
@@ -26,9 +29,8 @@ class FleetAlerts:
 
     def __init__(
         self,
-        labels: Callable[[], Mapping[str, str]],
         links: Links,
-        why: Callable[[str], str],
+        rules: Rulebook,
         resend_seconds: float,
         *,
         clock: Callable[[], float] = time.time,
@@ -37,77 +39,77 @@ class FleetAlerts:
         """No alert is active yet.
 
         Args:
-            labels: The configured labels of all alerts.
             links: Of the service.
-            why: The text of a rule, by its id; empty for one that is not known.
+            rules: Have the texts of the findings.
             resend_seconds: Time between two sendings of an active alert.
             clock: Unix seconds.
             ticks: Seconds, monotonic.
         """
-        self._labels, self._links, self._why = labels, links, why
-        self._alerts: Timetable[_Key] = Timetable(resend_seconds, clock, ticks)
+        self._links, self._rules = links, rules
+        self._alerts: AlertSchedule[_Key] = AlertSchedule(resend_seconds, clock, ticks)
         self._absent: dict[str, int] = {}
         self._last: FleetReport | None = None
 
-    def update(self, report: FleetReport | None, away: str = "") -> list[Alert]:
+    async def look(self, watch: Watch, labels: Mapping[str, str]) -> tuple[list[Alert], bool]:
+        """The alerts to send now, and whether there is a report.
+
+        Args:
+            watch: Has the last report.
+            labels: The configured labels of all alerts.
+        """
+        # In a thread: the texts of thousands of findings take a second.
+        alerts = await asyncio.to_thread(self.update, watch.report, labels, watch.stale)
+        return alerts, watch.report is not None
+
+    def update(self, report: FleetReport | None, labels: Mapping[str, str], away: str = "") -> list[Alert]:
         """The alerts to send now.
 
         Args:
             report: The last one; None before the first.
+            labels: The configured labels of all alerts.
             away: Why there is none newer, with since when; empty while there is.
         """
-        new = report is not None and report is not self._last
-        due = self._judged(report) if report is not None and new else self._kept(away)
+        if report is not None and report is not self._last:
+            self._judge(report, labels)
+        else:
+            for key in self._alerts:
+                self._alerts.keep(key, _unseen(away) if away else None)
         self._last = report
-        return [*self._alerts.ended(), *due]
+        return self._alerts.due()
 
-    def _judged(self, report: FleetReport) -> list[Alert]:
+    def _judge(self, report: FleetReport, labels: Mapping[str, str]) -> None:
         """By a new report."""
-        servers = {each.name: each for each in report.servers}
-        due: list[Alert] = []
-        found: set[_Key] = set()
-        for each in report.findings:
-            if each.source is not Source.VERDICT and each.server in servers:
-                found.add((each.server, each.fingerprint))
-                due += self._found(each, servers[each.server].identity)
-        not_asked = {name: some.reason for some in report.not_asked for name in some.servers}
-        vanished = {each.server for each in report.vanished}
-        undecided = {each.name: frozenset(each.undecided) for each in report.servers}
+        servers = {server.name: server for server in report.servers}
+        held: set[_Key] = set()
+        for finding in report.findings:
+            if finding.source is not Source.VERDICT and finding.server in servers:
+                key = finding.server, finding.fingerprint
+                held.add(key)
+                identity = {**labels, **servers[finding.server].identity}
+                annotations = self._annotations(finding)
+                self._alerts.hold(key, labels_of(finding, identity), annotations, self._data(finding))
+        not_asked = {name: group.reason for group in report.not_asked for name in group.servers}
+        vanished = {server.server for server in report.vanished}
+        undecided = {server.name: frozenset(server.undecided) for server in report.servers}
         known = undecided.keys() | not_asked.keys()
-        active = tuple(self._alerts)
-        self._absent = {name: self._absent.get(name, 0) + 1 for name, _ in dict.fromkeys(active) if name not in known}
-        for key in active:
-            if key in found:
+        absent = dict.fromkeys(name for name, _ in self._alerts if name not in known)
+        self._absent = {name: self._absent.get(name, 0) + 1 for name in absent}
+        for key in self._alerts:
+            server, rule = key[0], self._alerts[key].labels["rule"]
+            if key in held:
                 continue
-            server, rule = key[0], self._alerts.alert(key).labels["rule"]
             if server in not_asked:
-                due += self._unseen(key, f"not asked: {not_asked[server]}")
+                self._alerts.keep(key, _unseen(f"not asked: {not_asked[server]}"))
             elif rule in undecided.get(server, ()):
-                due += self._unseen(key, "the rule cannot be judged now")
+                self._alerts.keep(key, _unseen("the rule cannot be judged now"))
             elif server not in known and server not in vanished and self._absent[server] < ABSENT_REPORTS:
-                due += self._unseen(key, "no series is of the server now")
+                self._alerts.keep(key, _unseen("no series is of the server now"))
             else:
                 self._alerts.resolve(key)
-        return due
-
-    def _kept(self, away: str) -> list[Alert]:
-        """Without a new report."""
-        due: list[Alert] = []
-        for key in self._alerts:
-            due += self._unseen(key, away) if away else self._alerts.keep(key)
-        return due
-
-    def _found(self, found: FleetFinding, identity: Mapping[str, str]) -> list[Alert]:
-        key = found.server, found.fingerprint
-        labels = labels_of(found, {**self._labels(), **identity})
-        return self._alerts.hold(key, labels, self._annotations(found), self._data(found))
-
-    def _unseen(self, key: _Key, why: str) -> list[Alert]:
-        self._alerts.amend(key, {**self._alerts.alert(key).annotations, "unseen": told(why)})
-        return self._alerts.keep(key)
 
     def _annotations(self, found: FleetFinding) -> dict[str, str]:
-        known = self._why(found.rule)
+        rule = self._rules.rule_set.rule(found.rule)  # a sidecar may have rules that are not known here
+        known = rule.file.why if rule else ""
         description = "\n".join(described(_lines(found), found.evidence, known))
         return {
             "summary": told(f"{found.summary or found.rule} ({found.server})"),
@@ -122,6 +124,10 @@ class FleetAlerts:
     def _data(self, found: FleetFinding) -> str:
         query = urlencode({"server": valid(found.server), "rule": found.rule})
         return f"{self._links.page}/advise?{query}"
+
+
+def _unseen(why: str) -> dict[str, str]:
+    return {"unseen": told(why)}
 
 
 def _lines(found: FleetFinding) -> Iterator[tuple[str, str]]:

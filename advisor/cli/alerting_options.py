@@ -17,8 +17,8 @@ from advisor.cli.parameters import bounded_duration, url_like
 from advisor.contract.links import Links
 
 if TYPE_CHECKING:  # only sidecars that send alerts load the HTTP client and TLS
-    from advisor.alerting.deliveries import Deliveries
-    from advisor.alerting.notifier import Notifier
+    from advisor.alerting.delivery import Notifier
+    from advisor.alerting.server_alerts import ServerAlerts
     from exporter.connection.target import Target
 
 log = logging.getLogger(__name__)
@@ -44,48 +44,24 @@ class AlertingOptions:
     resend_seconds: float
     instance: str | None
 
-    def notifier(self, where: SourceOptions, links: Links) -> Notifier | None:
-        """The sender of a sidecar's alerts; None where no Alertmanager is named.
+    def notifier(self, where: SourceOptions | None = None) -> Notifier | None:
+        """What sends alerts; None where no Alertmanager is named.
 
         Args:
-            where: The server or the recording.
-            links: Of this sidecar.
+            where: The server or the recording that the alerts are about; None for a fleet.
 
         Raises:
             FileError: The configuration file cannot be used.
             click.UsageError: The options do not go together.
         """
-        self.refuse_lonely_config()
         if not self.urls:
+            if self.config:
+                raise click.UsageError("--alertmanager-config needs an --alertmanager")
             return None
-        if where.recording:
+        if where and where.recording:
             raise click.UsageError("--alertmanager needs a server, not a recording: an alert is about what happens now")
-        from advisor.alerting.notifier import Notifier
-
-        return Notifier(
-            self.deliveries(),
-            instance=self.instance or _instance(where.server()),
-            links=links,
-            resend_seconds=self.resend_seconds,
-        )
-
-    def refuse_lonely_config(self) -> None:
-        """Refuse a configuration file for no Alertmanager. Raises click.UsageError."""
-        if self.config and not self.urls:
-            raise click.UsageError("--alertmanager-config needs an --alertmanager")
-
-    def deliveries(self, capacity: int | None = None) -> Deliveries:
-        """The ways to the Alertmanagers, of which there is at least one.
-
-        Args:
-            capacity: Alerts that may wait for each of them; None for as many as one server has.
-
-        Raises:
-            FileError: The configuration file cannot be used.
-        """
         from advisor.alerting.configuration import alert_settings
-        from advisor.alerting.deliveries import Deliveries
-        from advisor.alerting.delivery import CAPACITY, Alertmanager
+        from advisor.alerting.delivery import CAPACITY, FLEET_CAPACITY, Alertmanager, Notifier
 
         logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
         settings = alert_settings(self.config, encrypted=any(url.startswith("https:") for url in self.urls))
@@ -93,10 +69,23 @@ class AlertingOptions:
             login = settings.content.client.authorization
             if login and url.startswith("http:") and not _is_local(urlsplit(url).hostname or ""):
                 log.warning("the login for Alertmanager goes over the network in the clear: %s has no TLS", url)
-        return Deliveries(
-            [Alertmanager(url, lambda: settings.content.client, capacity=capacity or CAPACITY) for url in self.urls],
+        capacity = CAPACITY if where else FLEET_CAPACITY
+        return Notifier(
+            [Alertmanager(url, lambda: settings.content.client, capacity) for url in self.urls],
             settings,
+            self.resend_seconds,
         )
+
+    def server_alerts(self, where: SourceOptions, links: Links) -> ServerAlerts:
+        """The alerts of a sidecar's server.
+
+        Args:
+            where: The server.
+            links: Of the sidecar.
+        """
+        from advisor.alerting.server_alerts import ServerAlerts
+
+        return ServerAlerts(self.instance or _instance(where.server()), links, self.resend_seconds)
 
 
 def _instance(server: Target) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import os
 import sys
@@ -319,24 +320,26 @@ def _serve(
         FileError: A file cannot be used.
     """
     from advisor.alerting.alert import OWN_LABELS
-    from advisor.alerting.fleet_notifier import CAPACITY, FleetNotifier
+    from advisor.alerting.fleet_alerts import FleetAlerts
     from advisor.cli.listening import listening, reload_on_hangup
     from advisor.fleet.watch import Watch
     from advisor.http import fleet as service
+    from advisor.http.foundation import Background
     from advisor.http.web_settings import WebSettings
 
-    alerting.refuse_lonely_config()
     if alerting.urls and (taken := [name for name in identity.labels if name in OWN_LABELS - {"instance"}]):
         raise click.UsageError(f"--identity {taken[0]}: alerts have a label {taken[0]} of their own")
     logs.begin(logging.INFO)
     web = None if web_config is None else WebSettings(web_config)
-    deliveries = alerting.deliveries(CAPACITY) if alerting.urls else None
+    notifier = alerting.notifier()
     watch = Watch(read, every)
     with listening(listen, web) as listener:
         links = addresses.links(listener.scheme, listener.port)
-        notifier = deliveries and FleetNotifier(deliveries, watch, rules, links, alerting.resend_seconds)
         reload_on_hangup(rules)
-        background = [rules.run, *([notifier.run] if notifier else [])]
+        background: list[Background] = [rules.run]
+        if notifier:
+            look = functools.partial(FleetAlerts(links, rules, alerting.resend_seconds).look, watch)
+            background.append(lambda: notifier.run(look))
         app = service.create(watch, rules, background, [notifier.families] if notifier else [], links)
         listener.run(app, addresses)
 

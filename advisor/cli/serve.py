@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -179,12 +180,15 @@ def composed(
                 target=None if where.recording else where.server().address,
                 links=links,
             )
-            notifier = alerting.notifier(where, links)
+            notifier = alerting.notifier(where)
             own: list[Callable[[], Iterable[Metric]]] = []
             own += [stored.families] if stored else []
             own += [notifier.families] if notifier else []
             exposed = mysqld_exporter_names.families if compat else metrics.families
-            background = [lambda: notifier.run(service)] if notifier else []
+            background: list[Callable[[], Coroutine[Any, Any, None]]] = []
+            if notifier:
+                look = functools.partial(alerting.server_alerts(where, links).look, service)
+                background.append(lambda: notifier.run(look))
             return application.create(service, Exposition(service, exposed, own), background)
 
         yield compose

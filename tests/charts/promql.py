@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from advisor.advice import metrics as advisor_metrics
-from advisor.alerting import metrics as alerting_metrics
+from advisor.alerting import delivery as alerting_metrics
 from advisor.fleet import metrics as fleet_metrics
 from advisor.ledger import metrics as ledger_metrics
 from advisor.pool import metrics as curve_metrics

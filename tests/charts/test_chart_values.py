@@ -212,9 +212,8 @@ def test_scraped_metrics_and_the_sidecars_alerts_have_the_same_instance(
 ) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "the-pod")
     where = named_source(values["dsn"], None, None, None)
-    notifier = AlertingOptions(("http://a",), None, 60.0, values.get("instance")).notifier(where, Links("http://a"))
-    assert notifier
-    assert notifier.instance == instance
+    options = AlertingOptions(("http://a",), None, 60.0, values.get("instance"))
+    assert options.server_alerts(where, Links("http://a")).instance == instance
     for kind, endpoints in (("podMonitor", "podMetricsEndpoints"), ("serviceMonitor", "endpoints")):
         given = {**values, kind: {"enabled": True, "relabelings": [{"targetLabel": "team", "replacement": "dba"}]}}
         found = of_kind(rendered(given), f"{kind[0].upper()}{kind[1:]}")["spec"][endpoints][0]["relabelings"]

@@ -13,7 +13,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from advisor.advice import metrics as advisor_metrics
-from advisor.alerting import metrics as alerting_metrics
+from advisor.alerting import delivery as alerting_metrics
 from advisor.contract.recommendation import Severity
 from advisor.ledger import metrics as ledger_metrics
 from advisor.pool import metrics as curve_metrics

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -13,9 +14,8 @@ import httpx
 import pytest
 
 from advisor.alerting.configuration import alert_settings
-from advisor.alerting.deliveries import Deliveries
-from advisor.alerting.delivery import Alertmanager
-from advisor.alerting.fleet_notifier import FleetNotifier
+from advisor.alerting.delivery import Alertmanager, Notifier
+from advisor.alerting.fleet_alerts import FleetAlerts
 from advisor.contract.fleet import FleetReport
 from advisor.contract.links import Links
 from advisor.fleet.client import Unreachable
@@ -159,10 +159,13 @@ async def test_alertmanager_tells_of_servers_without_a_sidecar_until_their_findi
     ):
         url = f"http://127.0.0.1:{manager.port}"
         settings = alert_settings(None, encrypted=False)
-        ways = Deliveries([Alertmanager(url, lambda: settings.content.client)], settings)
+        notifier = Notifier([Alertmanager(url, lambda: settings.content.client)], settings, RESEND)
         watch = Watch(read, 0.2, retry=0.2)
-        notifier = FleetNotifier(ways, watch, Rulebook(RULES_FOLDER), Links("http://fleet"), RESEND)
-        running = [asyncio.create_task(watch.run()), asyncio.create_task(notifier.run())]
+        alerts = FleetAlerts(Links("http://fleet"), Rulebook(RULES_FOLDER), RESEND)
+        running = [
+            asyncio.create_task(watch.run()),
+            asyncio.create_task(notifier.run(functools.partial(alerts.look, watch))),
+        ]
 
         async def told(status: str, count: int) -> list[dict[str, Any]]:
             await asyncio.to_thread(wait_for, lambda: len(webhook.alerts(status)) >= count)

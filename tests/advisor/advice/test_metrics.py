@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 from advisor.advice import metrics
 from advisor.advice.ledger_recorder import LedgerRecorder
 from advisor.advice.service import Service
-from advisor.alerting import metrics as alerting_metrics
+from advisor.alerting import delivery as alerting_metrics
 from advisor.contract.changes import change_at
 from advisor.contract.links import Links
 from advisor.contract.recommendation import (

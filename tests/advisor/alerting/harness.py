@@ -14,7 +14,7 @@ from typing import Any, Self
 import httpx
 import pytest
 
-from advisor.alerting import timetable
+from advisor.alerting import schedule
 from lab.packages.cache import Unavailable
 from lab.processes.ports import free_port
 from lab.processes.program import PLAIN, Program
@@ -35,7 +35,7 @@ RESEND = 1
 def lasting_alerts() -> Iterator[None]:
     """Alerts do not expire while a test runs, however busy the machine and whatever is started again."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timetable, "LIFETIME", 1000)
+        patch.setattr(schedule, "LIFETIME", 1000)
         yield
 
 

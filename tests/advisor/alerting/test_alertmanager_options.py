@@ -84,29 +84,26 @@ def made(**told: Any) -> AlertingOptions:
     ],
 )
 def test_the_instance_is_the_server_as_others_know_it(dsn: str, instance: str) -> None:
-    notifier = made().notifier(named_source(dsn, None, None, None), LINKS)
-    assert notifier
-    assert notifier.instance == instance
-    named = made(instance="orders").notifier(named_source(dsn, None, None, None), LINKS)
-    assert named
-    assert named.instance == "orders"
+    where = named_source(dsn, None, None, None)
+    assert made().server_alerts(where, LINKS).instance == instance
+    assert made(instance="orders").server_alerts(where, LINKS).instance == "orders"
 
 
 def test_a_login_in_the_clear_is_warned_of(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     config = tmp_path / "http.yml"
     config.write_text("authorization: {credentials: hunter2}\n")
     where = named_source("mysql://a@db1", None, None, None)
-    made(config=config, urls=("https://am", "http://127.0.0.1:9093")).notifier(where, LINKS)
+    made(config=config, urls=("https://am", "http://127.0.0.1:9093")).notifier(where)
     assert not caplog.records
-    made(config=config).notifier(where, LINKS)
+    made(config=config).notifier(where)
     assert "goes over the network in the clear: http://am:9093 has no TLS" in caplog.text
     assert SECRET not in caplog.text
 
 
 def test_without_an_alertmanager_nothing_is_loaded_for_it(replaying: InProcess) -> None:
-    assert made(urls=()).notifier(named_source("mysql://a@db1", None, None, None), LINKS) is None
+    assert made(urls=()).notifier(named_source("mysql://a@db1", None, None, None)) is None
     assert "notifications" not in replaying.get("/metrics").text
-    loaded = "import sys, advisor.cli.serve, advisor.http.app; print({'httpcore', 'tenacity'} & sys.modules.keys())"
+    loaded = "import sys, advisor.cli.serve, advisor.http.app; print({'httpcore'} & sys.modules.keys())"
     ended = subprocess.run([sys.executable, "-c", loaded], cwd=REPOSITORY, capture_output=True, text=True, check=True)  # noqa: S603
     assert ended.stdout == "set()\n"
 

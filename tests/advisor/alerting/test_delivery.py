@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from advisor.alerting import delivery
 from advisor.alerting.alert import Alert
 from advisor.alerting.configuration import AlertSettings, alert_settings
 from advisor.alerting.delivery import BATCH, CAPACITY, Alertmanager
@@ -35,6 +36,12 @@ def alert(name: str = "a", seconds: float = 600.0, **labels: str) -> Alert:
     return Alert({"alertname": name, **labels}, {"summary": "é\n"}, now - 1, now + seconds, "http://a.example/advise/1")
 
 
+@pytest.fixture(autouse=True)
+def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(delivery, "LONGEST_PAUSE", 0.01)
+
+
 @contextlib.asynccontextmanager
 async def running(*each: Alertmanager) -> AsyncIterator[None]:
     tasks = [asyncio.create_task(one.run()) for one in each]
@@ -49,11 +56,9 @@ def target(
     settings: Reloader[AlertSettings] | None = None,
     scheme: str = "http",
     path: str = "",
-    *,
-    pause: float = 0.01,
 ) -> Alertmanager:
     found = settings or alert_settings(None, encrypted=False)
-    return Alertmanager(f"{scheme}://127.0.0.1:{port}{path}", lambda: found.content.client, first_pause=pause)
+    return Alertmanager(f"{scheme}://127.0.0.1:{port}{path}", lambda: found.content.client)
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +224,7 @@ async def test_an_error_that_nobody_thought_of_does_not_end_it(taker: int, caplo
             raise RuntimeError("who would have thought")
         return settings.content.client
 
-    one = Alertmanager(f"http://127.0.0.1:{taker}", now, error_pause=0.01)
+    one = Alertmanager(f"http://127.0.0.1:{taker}", now)
     async with running(one):
         one.put([alert()])
         await until(lambda: not broken)
@@ -272,9 +277,7 @@ async def test_without_tls_as_it_must_be_nothing_is_sent(
     tls = {name: value for name, value in tls.items() if name != lacking}
     if "cert_file" in tls:
         tls["key_file"] = str(own.key)
-    one = target(
-        secured, alert_settings(write(tmp_path / "http.yml", {"tls_config": tls}), encrypted=True), "https", pause=60
-    )
+    one = target(secured, alert_settings(write(tmp_path / "http.yml", {"tls_config": tls}), encrypted=True), "https")
     async with running(one):
         one.put([alert()])
         await until(lambda: one.errors)

@@ -8,12 +8,15 @@ import pytest
 
 from advisor.alerting.alert import Alert
 from advisor.alerting.fleet_alerts import ABSENT_REPORTS, FleetAlerts
-from advisor.alerting.timetable import LIFETIME
+from advisor.alerting.schedule import LIFETIME
 from advisor.contract.fleet import FleetReport, NotAsked, Source, Vanished
 from advisor.contract.links import Links
+from advisor.rules.rulebook import Rulebook
+from tests.advisor.building import RULES_FOLDER
 from tests.advisor.fleet import reports
 
 RESEND = 60.0
+RULES = Rulebook(RULES_FOLDER)
 REPORT = reports.of("mysql-9.7/repeated-scan", "mysql-9.7/hot-set-exceeds-pool")
 """The first has mysqld_exporter alone, the second has a sidecar."""
 PEER, JUDGED = REPORT.servers
@@ -26,9 +29,8 @@ class Time:
     def __init__(self) -> None:
         self.now = reports.AT
         self.alerts = FleetAlerts(
-            lambda: {"team": "dba", "cluster": "configured"},
             Links("http://fleet"),
-            lambda rule: "" if rule == "none" else "Why.",
+            RULES,
             RESEND,
             clock=lambda: self.now,
             ticks=lambda: self.now,
@@ -36,7 +38,7 @@ class Time:
 
     def see(self, report: FleetReport | None, away: str = "", after: float = RESEND) -> list[Alert]:
         self.now += after
-        return self.alerts.update(report, away)
+        return self.alerts.update(report, {"team": "dba", "cluster": "configured"}, away)
 
     def ended(self, alerts: list[Alert]) -> list[bool]:
         return [each.ends_at <= self.now for each in alerts]
@@ -70,7 +72,10 @@ def test_only_servers_without_a_sidecar_alert_with_their_own_labels(time: Time) 
     assert said["page_url"].startswith("http://fleet/advise?server=eu%2Fmysql-9.7%2Frepeated-scan%2F0&rule=")
     assert said["runbook_url"] == f"http://fleet/rules/{FOUND[0].rule}"
     assert said["source"] == "peer"
-    for expected in (*FOUND[0].notes, FOUND[0].evidence[0].source, "Why.", FOUND[0].fingerprint):
+    rule = RULES.rule_set.rule(FOUND[0].rule)
+    assert rule
+    why = rule.file.why.partition("\n")[0]
+    for expected in (*FOUND[0].notes, FOUND[0].evidence[0].source, why, FOUND[0].fingerprint):
         assert expected in said["description"]
 
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from advisor.advice.assessment import Assessment
-from advisor.alerting.active_alerts import ActiveAlerts
+from advisor.alerting.server_alerts import ServerAlerts
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice, Recommendation
 from advisor.ledger.entry import Changed, Outcome, Result
@@ -19,7 +19,7 @@ from advisor.rules.check import Rule
 from advisor.rules.rulebook import RuleSet
 from lab.programs import alertmanager
 from tests.advisor.alerting.harness import RULE, Manager
-from tests.advisor.alerting.test_active_alerts import MEASURED, finding
+from tests.advisor.alerting.test_server_alerts import MEASURED, finding
 from tests.advisor.building import snapshot, variables
 from tests.advisor.ledger.outcomes import outcome
 from tests.waiting import wait_for
@@ -37,14 +37,14 @@ def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Manager]
 def test_the_resolved_alert_says_what_was_measured(manager: Manager, make_rule: Callable[..., Rule]) -> None:
     ticks, found = [0.0], finding(RULE)
     rule_set = RuleSet((make_rule(id=RULE),), {}, (), time.time())
-    active = ActiveAlerts(lambda: {"instance": "db1:3306"}, Links("http://a"), RESEND, ticks=lambda: ticks[0])
+    active = ServerAlerts("db1:3306", Links("http://a"), RESEND, ticks=lambda: ticks[0])
 
     def look(*made: Recommendation, pct: str, outcomes: tuple[Outcome, ...] = ()) -> None:
         ticks[0] += RESEND
         now = time.time()
         advice = Advice(server="a server", at=now, watched_seconds=10, recommendations=made, blind=())
         latest = snapshot(now, booted=0.0, variables=variables(innodb_old_blocks_pct=pct))
-        alerts = active.update(Assessment(advice, {}, {}, latest, rule_set), outcomes)
+        alerts = active.update(Assessment(advice, {}, {}, latest, rule_set), {}, outcomes)
         httpx.post(f"{manager.url}/api/v2/alerts", json=[each.body() for each in alerts]).raise_for_status()
 
     def became(result: Result) -> tuple[Outcome]:

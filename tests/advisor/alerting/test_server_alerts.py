@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from advisor.advice.assessment import Assessment
-from advisor.alerting.active_alerts import LONGEST_MEASUREMENT, ActiveAlerts
 from advisor.alerting.alert import LONGEST, Alert, annotations_of, labels_of
-from advisor.alerting.timetable import LIFETIME, RETENTION_SECONDS
+from advisor.alerting.schedule import LIFETIME, RETENTION_SECONDS
+from advisor.alerting.server_alerts import LONGEST_MEASUREMENT, ServerAlerts
 from advisor.contract.links import Links
 from advisor.contract.recommendation import (
     Advice,
@@ -64,9 +64,9 @@ class Clock:
         self.set_back = 0.0
         self.settings: dict[str, str] = {}
         self.rule_set = RuleSet((rule,), {}, (), NOON)
-        self.added = {"instance": "db1:3306"}
-        self.active = ActiveAlerts(
-            lambda: self.added,
+        self.labels: dict[str, str] = {}
+        self.alerts = ServerAlerts(
+            "db1:3306",
             Links("http://a"),
             RESEND,
             clock=lambda: self.now - self.set_back,
@@ -85,11 +85,11 @@ class Clock:
             **{"blind": (), **keys},
         )
         at = snapshot(self.now, booted=0.0, variables=variables(**self.settings))
-        return self.active.update(Assessment(advice, {}, {}, at, self.rule_set), outcomes)
+        return self.alerts.update(Assessment(advice, {}, {}, at, self.rule_set), self.labels, outcomes)
 
     def see_nothing(self, after: float = RESEND / 2) -> list[Alert]:
         self.now += after
-        return self.active.update(None)
+        return self.alerts.update(None, self.labels)
 
     def cut(self) -> None:
         """A new window begins after now."""
@@ -304,7 +304,7 @@ def test_another_severity_or_label_ends_the_alert_and_begins_one(clock: Clock) -
     both = clock.look(finding(severity=Severity.CRITICAL))
     assert clock.over(both) == [True, False]
     assert [alert.labels["severity"] for alert in both] == ["warning", "critical"]
-    clock.added["cluster"] = "eu1"
+    clock.labels["cluster"] = "eu1"
     assert clock.over(clock.look(finding(severity=Severity.CRITICAL))) == [True, False]
 
 
