@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 
 from advisor.advice.remembered import Remembered
 from advisor.contract.settings import SETTINGS
-from advisor.files.sizes import size
+from advisor.files.yaml_file import Bytes
 from advisor.ledger.entry import Changed, Compared, Outcome, Result, outcome_id
 from advisor.observe.limits import MAY_READ
 from advisor.observe.window import Window
@@ -63,7 +63,6 @@ MachineAlteration: type[BaseModel] = create_model(  # type: ignore[call-overload
 """Any fields of exporter.collectors.machine.Machine."""
 
 
-_Bytes = Annotated[int, BeforeValidator(size)]
 _HOUR = 3600.0
 _RESIZED = 24
 """Hours before the newest snapshot at which a pool of another size ended."""
@@ -81,9 +80,9 @@ class MemoryAlteration(_Model):
     """
 
     days: float = Field(gt=0, allow_inf_nan=False)
-    reads: dict[_Bytes, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
-    nightly: dict[_Bytes, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = None
-    earlier: _Bytes | None = None
+    reads: dict[Bytes, Annotated[float, Field(ge=0, allow_inf_nan=False)]]
+    nightly: dict[Bytes, Annotated[float, Field(ge=0, allow_inf_nan=False)]] | None = None
+    earlier: Bytes | None = None
     may_read: float = Field(MAY_READ, ge=0, allow_inf_nan=False)
 
     def remembered(self, window: Window) -> Remembered:

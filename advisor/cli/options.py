@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from advisor.cli.parameters import duration, interval, rate
-from advisor.files.sizes import size
+from advisor.files.quantities import size
 from advisor.observe.limits import MAY_READ
 
 if TYPE_CHECKING:

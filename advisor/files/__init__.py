@@ -1,1 +1,1 @@
-"""Files that users write: YAML with positions, TLS files, and reloading."""
+"""Files that users write: YAML with positions, quantities, TLS files, and reloading."""

@@ -59,7 +59,6 @@ class Reloader(Generic[Content]):
         """
         self._load, self._refused, self._loaded = load, refused, loaded
         self._lock = threading.Lock()
-        self._asked = self._answered = 0  # calls of reload()
         self._watch = Watch()
         self.problem: FileError | None = None
         self.content = load(self._watch)
@@ -68,25 +67,13 @@ class Reloader(Generic[Content]):
         """Whether any file changed since the last attempt to load, successful or not."""
         return self._watch.changed()
 
-    def reload(self) -> bool:
+    def reload(self) -> None:
         """Load the files again, and log the result. May run in another thread than the readers of ``content``.
-
-        Calls while the files are loaded share the next load: a storm of them is two loads.
-
-        Returns:
-            Whether this call loaded them, and not one after which it would find the same.
 
         Raises:
             FileError: Anything in the files is wrong; the old content stays in force.
         """
-        self._asked += 1
-        number = self._asked  # another call at the same moment may make it larger: both are answered by one load
         with self._lock:
-            if number <= self._answered:
-                if self.problem is not None:
-                    raise FileError(str(self.problem))
-                return False
-            self._answered = self._asked
             self._watch = Watch()
             try:
                 self.content = self._load(self._watch)
@@ -96,7 +83,6 @@ class Reloader(Generic[Content]):
                 raise
             self.problem = None
         log.info("%s", self._loaded if isinstance(self._loaded, str) else self._loaded(self.content))
-        return True
 
     def refresh(self) -> None:
         """Load the files again if any of them changed; the log has what is wrong with them."""
@@ -111,7 +97,7 @@ def _states(paths: Iterable[Path]) -> dict[Path, FileState]:
 
 def _state(path: Path) -> FileState:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

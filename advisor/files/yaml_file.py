@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedBase
 from ruamel.yaml.constructor import RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode
 from ruamel.yaml.reader import ReaderError
 
-from advisor.files.positions import Key, Positions, position
+from advisor.files.quantities import go_duration, size
 from exporter import files
 
-_HALF = re.compile("[\ud800-\udfff]")
-"""Which has no form in UTF-8."""
+Key = str | int
 Shape = TypeVar("Shape", bound=BaseModel)
+Bytes = Annotated[int, BeforeValidator(size)]
+Seconds = Annotated[float, BeforeValidator(go_duration)]
 
 _WORDS = {
     "extra_forbidden": "there is no such key",
@@ -37,10 +39,11 @@ _WORDS = {
     "too_short": "must not be empty",
     "dict_type": "must be a mapping",
     "model_type": "must be a mapping",
+    "string_unicode": "half a surrogate pair is no character",
 }
 """Pydantic's kinds of errors, in plain words."""
-
-
+_WRITTEN = {"'": r"''|\S", '"': r'\\["\\/]|\S'}
+"""By the quote of a value, a character that is no white space."""
 LARGEST_BYTES = 256 << 10
 """Size of a file: reading one takes 60 µs a line, and the largest that came with the project has 40 KiB."""
 _MOST_NODES = 50_000
@@ -54,17 +57,62 @@ class FileError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Document(Generic[Shape]):
-    """A file's content, and its text for messages that point into it."""
+class Source:
+    """A file's text, and its YAML for the positions in it: line and column, both from 1, as an editor shows them.
+
+    A ``path`` leads from the root of the YAML to a value, by keys and indices.
+
+    Attributes:
+        tree: As ruamel.yaml loads it for a round trip, with the positions of keys and values.
+    """
 
     path: Path
     text: str
-    content: Shape
+    tree: Any
 
-    def error(self, path: tuple[Key, ...], message: str, line: int = 1, column: int = 1) -> FileError:
+    def error(self, path: Sequence[Key], message: str, line: int = 1, column: int = 1) -> FileError:
         """An error at the value at ``path``, or at a character of its text."""
-        where = Positions(self.text).value(path, line, column)
-        return _wrong(self.path, where, f"{'.'.join(map(str, path))}: {message}")
+        return _wrong(self.path, self.value_position(path, line, column), f"{'.'.join(map(str, path))}: {message}")
+
+    def key_position(self, path: Sequence[Key]) -> tuple[int, int]:
+        """The position of the key at ``path``."""
+        return self._positions(path)[0]
+
+    def value_position(self, path: Sequence[Key], line: int = 1, column: int = 1) -> tuple[int, int]:
+        """The position of the value at ``path``, or of a character in its text; of the key if the value is empty.
+
+        A missing value has the position of its closest existing parent.
+        """
+        key, place, value = self._positions(path)
+        begin = sum(map(len, self.text.splitlines(keepends=True)[: place[0] - 1])) + place[1] - 1
+        if value is None and not re.compile("null|~", re.IGNORECASE).match(self.text, begin):
+            return key
+        is_block = self.text[begin : begin + 1] in ("|", ">")
+        if not isinstance(value, str) or ((line, column) == (1, 1) and not is_block):
+            return place
+        before = value.split("\n")[: line - 1]
+        return position(self.text, _index(self.text, begin, value, sum(map(len, before)) + len(before) + column - 1))
+
+    def _positions(self, path: Sequence[Key]) -> tuple[tuple[int, int], tuple[int, int], Any]:
+        """The positions of a key and its value, and the value; of an item of a list only the value's."""
+        node = self.tree
+        key = value = (node.lc.line + 1, node.lc.col + 1)
+        for step in path:
+            places = (isinstance(node, CommentedBase) and node.lc.data) or {}
+            name = next((name for name in places if str(name) == str(step)), None)
+            if name is None:
+                break
+            place = [number + 1 for number in places[name]]  # two numbers of an item; of a mapping the key's come first
+            key, value = (place[0], place[1]), (place[-2], place[-1])
+            node = node[name]
+        return key, value, node
+
+
+@dataclass(frozen=True, slots=True)
+class Document(Source, Generic[Shape]):
+    """A file, and its content as a model."""
+
+    content: Shape
 
 
 def read(
@@ -136,11 +184,11 @@ def parse(
     if not isinstance(tree, root):
         raise _wrong(path, (1, 1), is_what)
     try:
-        return Document(path, text, shape.model_validate(tree))
+        return Document(path, text, tree, shape.model_validate(tree))
     except ValidationError as error:
         # An unknown key comes before a missing one: it is probably the same key, misspelt.
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        raise _misshapen(path, Positions(text), first, kinds) from None
+        raise _misshapen(Source(path, text, tree), first, kinds) from None
 
 
 class _Constructor(RoundTripConstructor):
@@ -159,12 +207,9 @@ class _Constructor(RoundTripConstructor):
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:  # noqa: FBT001, FBT002 - as ruamel has it
         try:
-            found = super().construct_object(node, deep=deep)
+            return super().construct_object(node, deep=deep)
         except ValueError as error:
             raise MarkedYAMLError(problem=str(error), problem_mark=node.start_mark) from error
-        if isinstance(found, str) and _HALF.search(found):
-            raise MarkedYAMLError(problem="half a surrogate pair is no character", problem_mark=node.start_mark)
-        return found
 
 
 def _nodes(node: Any, known: dict[int, float]) -> float:
@@ -182,14 +227,14 @@ def _wrong(path: Path, where: tuple[int, int], message: str) -> FileError:
     return FileError(f"{path}:{where[0]}:{where[1]}: {message}")
 
 
-def _misshapen(path: Path, places: Positions, error: ErrorDetails, kinds: frozenset[str]) -> FileError:
-    loc = tuple(_keys(error["loc"], kinds))
-    of_key = loc[-1:] == ("[key]",) or error["type"] in ("extra_forbidden", "invalid_key")
-    if loc[-1:] == ("[key]",):
-        loc = loc[:-1]
-    where = places.key(loc) if of_key else places.value(loc)
+def _misshapen(source: Source, error: ErrorDetails, kinds: frozenset[str]) -> FileError:
+    keys = tuple(_keys(error["loc"], kinds))
+    of_key = keys[-1:] == ("[key]",) or error["type"] in ("extra_forbidden", "invalid_key")
+    if keys[-1:] == ("[key]",):
+        keys = keys[:-1]
+    place = source.key_position(keys) if of_key else source.value_position(keys)
     message = _WORDS.get(error["type"], error["msg"].removeprefix("Value error, "))
-    return _wrong(path, where, f"{'.'.join(map(str, loc))}: {message}" if loc else message)
+    return _wrong(source.path, place, f"{'.'.join(map(str, keys))}: {message}" if keys else message)
 
 
 def _keys(loc: tuple[Key, ...], kinds: frozenset[str]) -> Iterator[Key]:
@@ -197,3 +242,26 @@ def _keys(loc: tuple[Key, ...], kinds: frozenset[str]) -> Iterator[Key]:
     for before, key in zip((None, *loc), loc, strict=False):
         if not (isinstance(before, int) and key in kinds):
             yield key
+
+
+def position(text: str, index: int) -> tuple[int, int]:
+    """Line and column, both from 1, of the character at ``index``."""
+    return text.count("\n", 0, index) + 1, index - text.rfind("\n", 0, index)
+
+
+def _index(text: str, begin: int, value: str, offset: int) -> int:
+    """The index in a file of the character at ``offset`` of a value that begins at ``begin``.
+
+    YAML folds, indents and continues white space. All other characters are the same in the file and in the value, but
+    for quotes and backslashes that are escaped. A value with a rarer escape or a tag is pointed at as a whole.
+    """
+    style = text[begin]
+    end = text.index("\n", begin) if style in "|>" else begin + (style in "\"'")
+    written = re.compile(_WRITTEN.get(style, r"\S")).finditer(text, end)
+    for expected, character in zip(re.finditer(r"\S", value[:offset]), written, strict=False):
+        if character[0][-1] != expected[0]:
+            return begin
+        end = character.end()
+    if offset < len(value) and not value[offset].isspace():
+        end += len(text[end:]) - len(text[end:].lstrip())
+    return end

@@ -17,7 +17,6 @@ from advisor.casetest import cases
 from advisor.casetest.cases import Case
 from advisor.contract.json_text import json_of
 from advisor.files import yaml_file
-from advisor.files.installed import installed
 from advisor.files.yaml_file import FileError
 from advisor.http import examples, pages
 from advisor.http.answers import negotiated, written
@@ -27,8 +26,7 @@ from advisor.render import html
 from advisor.rules import page
 from advisor.rules.check import Rule
 from advisor.rules.file import RuleFile
-from advisor.rules.record import record
-from advisor.rules.rulebook import Origin
+from advisor.rules.rulebook import Origin, installed
 
 _FORMS = ("application/json", "application/yaml", "text/plain", "text/markdown", "text/html")
 _RUNBOOK_FORMS = ("text/markdown", "text/plain", "text/html")
@@ -131,7 +129,7 @@ def as_markdown(rule: Rule, origin: Origin) -> str:
 
 def as_page(rule: Rule, origin: Origin) -> str:
     """The same as HTML, with the record of its proofs on real servers where it is a built-in one."""
-    proved = record(rule.id) if origin == "built-in" else None
+    proved = page.proof_record(rule.id) if origin == "built-in" else None
     parts = [html.from_markdown(as_markdown(rule, origin))]
     if proved is not None:
         parts.append(html.folded("The record: on real servers, both ways", html.from_markdown(proved)))

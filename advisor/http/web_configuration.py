@@ -14,8 +14,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
 
 from advisor.files import yaml_file
-from advisor.files.durations import Seconds
-from advisor.files.yaml_file import Document
+from advisor.files.yaml_file import Document, Seconds
 
 _SHAPE = "a web configuration is a mapping with tls_server_config, http_server_config, basic_auth_users, rate_limit"
 _HASH = re.compile(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}")

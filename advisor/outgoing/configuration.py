@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
 
-from advisor.files.durations import Seconds
+from advisor.files.yaml_file import Seconds
 
 TIMEOUT_SECONDS, _LONGEST_TIMEOUT = 10.0, 60.0
 

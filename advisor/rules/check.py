@@ -16,8 +16,7 @@ from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import FORMATS, TEXT_FORMATS, placeholders
 from advisor.facts import choice
 from advisor.files import yaml_file
-from advisor.files.positions import Key, position
-from advisor.files.yaml_file import Document, FileError
+from advisor.files.yaml_file import Document, FileError, Key, position
 from advisor.rules.expressions import EvaluationError, Expression, ExpressionError, Missing, Vocabulary
 from advisor.rules.file import ActionItem, ChangeItem, EffectItem, EvidenceItem, RuleFile
 from exporter.collectors import DEFAULT

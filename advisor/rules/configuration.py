@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from advisor.files import yaml_file
-from advisor.files.sizes import size
+from advisor.files.yaml_file import Bytes
 from advisor.rules.suppression import Suppression
 from exporter.snapshot import ConfiguredMachine, Storage
 
@@ -30,7 +30,7 @@ class ServerMachine(_Part):
     """The machine or container that the server runs in, where the sidecar cannot see it; bytes, cores."""
 
     cores: float | None = Field(None, gt=0, allow_inf_nan=False, strict=True)
-    memory: Annotated[int, BeforeValidator(size)] | None = None
+    memory: Bytes | None = None
     storage: Storage | None = None
 
     @property

@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from advisor.files import yaml_file
-from advisor.files.positions import Positions
 from advisor.files.yaml_file import FileError
 from advisor.rules import glossary
 from advisor.rules.check import Rule
 from advisor.rules.file import EffectItem, RuleFile, VersionRange
+from advisor.rules.rulebook import installed
 from exporter import knowledge
 
 _FAMILIES = {"mysql": "MySQL", "mariadb": "MariaDB"}
@@ -82,6 +82,19 @@ def _versions(versions: VersionRange) -> str:
             return f" below {below}"
         case first, below:
             return f" {first} and later, below {below}"
+
+
+def proof_record(rule_id: str) -> str | None:
+    """The record of a built-in rule's proof on real servers, in markdown, without its heading.
+
+    None where no server here can provoke the rule.
+    """
+    try:
+        page = installed("builtin_rules/proofs.md", "docs/proofs.md").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    section = re.search(rf"^## {re.escape(rule_id)}\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE)
+    return None if section is None else re.sub(r" \(\[its page\]\([^)]*\)\)", "", section[1]).strip()
 
 
 def _conditions(rule: Rule) -> Iterator[str]:
@@ -183,8 +196,8 @@ def _words(rule: Rule) -> dict[tuple[str, int | str], str]:
         return {}  # a user's file is gone
     if now.content != rule.file:
         return {}  # it has changed since it was loaded
-    places, lines = Positions(now.text), now.text.splitlines()
-    comments = {key: _comment(lines, places.key(key)[0] - 1) for key in keys}
+    lines = now.text.splitlines()
+    comments = {key: _comment(lines, now.key_position(key)[0] - 1) for key in keys}
     return {key: comment for key, comment in comments.items() if comment}
 
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from advisor.files.installed import installed
 from advisor.files.reloading import Reloader, Watch
 from advisor.files.yaml_file import FileError
 from advisor.rules import check
@@ -20,9 +19,21 @@ from advisor.rules.suppression import Suppression
 
 log = logging.getLogger(__name__)
 
+_PACKAGE = Path(__file__).parents[1]
 LOOK_SECONDS = 10.0
 """Time between two looks at the files."""
 Origin = Literal["built-in", "your own", "your own, over the built-in one"]
+
+
+def installed(inside: str, beside: str) -> Path:
+    """A file or a folder that comes with this installation: inside the wheel, or beside the sources.
+
+    Args:
+        inside: Its path in the wheel, in the folder of the package ``advisor`` (pyproject.toml: force-include).
+        beside: Its path in the repository.
+    """
+    path = _PACKAGE / inside
+    return path if path.exists() else _PACKAGE.parent / beside
 
 
 def builtin_directory() -> Path:
@@ -143,8 +154,8 @@ class Rulebook:
         Raises:
             FileError: Anything in the files is wrong; the old rule set stays in force.
         """
-        if self._files.reload():
-            warn_of_unknown(self)
+        self._files.reload()
+        warn_of_unknown(self)
 
     async def run(self) -> None:
         """Load the files again when they change, until cancelled."""

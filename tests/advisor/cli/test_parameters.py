@@ -6,7 +6,7 @@ import pytest
 
 from advisor.cli.parameters import address as parse_address
 from advisor.cli.parameters import duration, interval, rate
-from advisor.files.sizes import size as parse_size
+from advisor.files.quantities import size as parse_size
 
 
 @pytest.mark.parametrize(

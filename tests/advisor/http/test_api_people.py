@@ -12,7 +12,7 @@ import pytest
 from advisor.render import html
 from advisor.render.snapshot import section
 from advisor.rules import check
-from advisor.rules.record import record
+from advisor.rules.page import proof_record
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import write_rule
@@ -69,7 +69,7 @@ def test_the_page_of_a_built_in_rule_has_its_cases_and_the_record_of_its_proofs(
     page = opened(own, f"/rules/{SCAN}")
     assert f"<h1>{rule.file.title}</h1>" in page
     assert "fires on a table scanned repeatedly in a full pool: <code>mysql-9.7/repeated-scan</code>" in page
-    proved = record(SCAN)
+    proved = proof_record(SCAN)
     assert proved is not None
     assert html.from_markdown(proved).replace('href="/', 'href="../') in page
     assert "Silent afterwards, and taken back." in proved
@@ -82,7 +82,7 @@ def test_the_page_of_a_users_rule_has_no_record_of_another(own: InProcess) -> No
         assert "your own" in page
         assert "The record" not in page
     assert "Not the built-in one" in opened(own, "/rules/old-blocks-time-zero")
-    assert record("mine") is None
+    assert proof_record("mine") is None
 
 
 def test_names_and_texts_are_shown_as_text(own: InProcess) -> None:
@@ -152,5 +152,5 @@ def test_a_column_of_numbers_is_aligned_without_a_style_attribute() -> None:
 
 
 def test_a_record_is_there_for_every_rule_that_a_server_here_can_provoke() -> None:
-    without = {each.id for each in check.load(RULES_FOLDER) if record(each.id) is None}
+    without = {each.id for each in check.load(RULES_FOLDER) if proof_record(each.id) is None}
     assert without == {"count-ignores-secondary-index", "parallel-read-threads-over-cores"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.files import sizes
+from advisor.files import quantities
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from advisor.files import sizes
     ],
 )
 def test_sizes_are_binary(written: object, size: int) -> None:
-    assert sizes.size(written) == size
+    assert quantities.size(written) == size
