@@ -64,7 +64,7 @@ def advise(
     from advisor.advice.ledger_recorder import LedgerRecorder
     from advisor.advice.remembered import Remembered
     from advisor.advice.service import Service
-    from advisor.cli import sources
+    from advisor.cli import ledgers, sources
     from advisor.cli.setup import load_setup
     from advisor.contract.recommendation import Severity
     from advisor.ledger.history import GradedAdvice, newest
@@ -72,9 +72,9 @@ def advise(
 
     rules, machine = load_setup(setup)
     remembered = Remembered(_memory(state_dir, where), setup.may_read)
-    ledger = None if where.recording else sources.ledger_in(state_dir, where.server().address)
+    ledger = None if where.recording else ledgers.ledger_in(state_dir, where.server().address)
     source = sources.observed_source(where, watch, interval, machine)
-    ledger = ledger or sources.ledger_of(source) or Ledger()
+    ledger = ledger or ledgers.ledger_of(source) or Ledger()
     service = Service(
         source,
         rules,

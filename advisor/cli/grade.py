@@ -65,8 +65,8 @@ def grade(
     Recordings that follow each other are one stretch. To grade a change, record before and after it, or all along: the
     pool needs minutes to settle.
     """
+    from advisor.cli.ledgers import fails
     from advisor.cli.output import say_document, writable, write
-    from advisor.cli.sources import fails
     from advisor.ledger.grades import grades
 
     writable(output)

@@ -107,7 +107,7 @@ def history(
     The directory may be read while `serve` writes to it. Without --state-dir, `serve` remembers in memory, and answers
     with the same at GET /history.
     """  # noqa: D301 - click's mark for lines that stay as they are
-    from advisor.cli.sources import fails
+    from advisor.cli.ledgers import fails
     from advisor.contract.settings import SETTINGS
     from advisor.ledger import history as histories
     from advisor.ledger.entry import Result
@@ -154,7 +154,7 @@ def _moment(since: float | None) -> datetime | None:
 
 
 def _recorded_ledger(recording: Path) -> Ledger:
-    from advisor.cli.sources import ledger_of
+    from advisor.cli.ledgers import ledger_of
     from advisor.observe.source import Replay
 
     ledger = ledger_of(Replay(recording))
@@ -164,7 +164,7 @@ def _recorded_ledger(recording: Path) -> Ledger:
 
 
 def _stored_ledger(folder: Path, dsn: str | None, defaults_file: Path | None) -> Ledger:
-    from advisor.cli.sources import ledger_at
+    from advisor.cli.ledgers import ledger_at
     from advisor.ledger.ledger import Ledger
     from exporter import state_file
 

@@ -51,7 +51,7 @@ def record(
 
     Ctrl-C ends the recording early, with exit code 0: the file then holds what was recorded so far.
     """
-    from advisor.cli import sources
+    from advisor.cli import ledgers
     from advisor.cli.output import progress_bar, say
     from advisor.observe import observation
     from exporter.connection.errors import ServerError
@@ -59,7 +59,7 @@ def record(
     from exporter.recording.file import Recorder
 
     address = where.server().address
-    if state_dir is not None and sources.ledger_in(state_dir, address) is None:
+    if state_dir is not None and ledgers.ledger_in(state_dir, address) is None:
         say(f"{state_dir} has no history of this server: the recording carries none", err=True)
     try:
         with progress_bar("recording", seconds) as progress:
@@ -84,13 +84,13 @@ def record(
 
 def _ledger_lines(folder: Path | None, address: str) -> LedgerLines | None:
     """What became of advice, as it is now. A state file that cannot be read by now spoils no recording."""
-    from advisor.cli import sources
+    from advisor.cli import ledgers
     from advisor.cli.output import say
     from advisor.ledger.recorded import ledger_lines
     from advisor.rules.rulebook import builtin_ids
 
     try:
-        ledger = sources.ledger_in(folder, address)
+        ledger = ledgers.ledger_in(folder, address)
     except Unusable as error:
         say(f"the recording carries no history: {error}", err=True)
         return None

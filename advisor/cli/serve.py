@@ -139,7 +139,7 @@ def composed(
     from advisor.advice.metrics import Exposition
     from advisor.advice.remembered import Remembered
     from advisor.advice.service import Service
-    from advisor.cli import sources
+    from advisor.cli import ledgers, sources
     from advisor.cli.setup import load_setup
     from advisor.http import app as application
     from advisor.pool.stored_hours import StoredHours
@@ -176,7 +176,7 @@ def composed(
                 apart=ModelProcesses(),
                 remembered=lambda: Remembered(hours.memory if hours else None, setup.may_read),
                 remember=hours.remember if hours else None,
-                books=LedgerRecorder(sources.ledger_of(source), state),
+                books=LedgerRecorder(ledgers.ledger_of(source), state),
                 target=None if where.recording else where.server().address,
                 links=links,
             )

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from advisor.advice import replay
-from advisor.cli import sources
+from advisor.cli import ledgers
 from advisor.cli.main import main
 from advisor.ledger.entry import Outcome
 from advisor.ledger.entry import Result as Became
@@ -102,13 +102,13 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
 def test_fail_on_looks_for_harm_and_for_missed_promises(outcomes: list[Outcome], on: set[str]) -> None:
     fields = {"recordings": ("a",), "server": "b", "began": 0, "ended": 1, "collections": 2, "findings": ()}
     found = made([GradedStretch.model_validate(fields | {"outcomes": outcomes})])
-    assert {each for each in (None, "missed", "harm") if sources.fails(found.outcomes, each)} == on
+    assert {each for each in (None, "missed", "harm") if ledgers.fails(found.outcomes, each)} == on
 
 
 def test_fail_on_ends_in_1() -> None:
     assert run(FOLLOWED, "--window", "8s", "--fail-on", "missed").exit_code == 0
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sources, "fails", lambda _, fail_on: fail_on == "harm")
+        patched.setattr(ledgers, "fails", lambda _, fail_on: fail_on == "harm")
         assert run(FOLLOWED, "--window", "8s", "--fail-on", "harm").exit_code == 1
 
 

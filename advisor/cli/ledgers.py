@@ -1,0 +1,52 @@
+"""The ledger of earlier advice, in the directory of `serve` or in a recording, and --fail-on for its outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from advisor.cli.exits import Unusable
+from advisor.cli.output import say
+from advisor.files.stored import stored_items
+from advisor.ledger.entry import ENTRY, Outcome, Result
+from advisor.ledger.ledger import Ledger
+from advisor.ledger.recorded import recorded_ledger
+from advisor.observe.source import Replay, SnapshotSource
+from exporter import state_file
+from exporter.state_file import StateError
+
+
+def ledger_at(path: Path) -> Ledger | None:
+    """The ledger of a state file, which its sidecar may be writing to; None where there is none.
+
+    Raises:
+        Unusable: It cannot be used.
+    """
+    try:
+        entries, damage = stored_items(path, "entries", ENTRY)
+    except FileNotFoundError:
+        return None
+    except StateError as error:
+        raise Unusable(f"{path}: {error}") from None
+    if damage is not None:
+        say(f"{path}: not all of it can be read: {damage}", err=True)
+    return Ledger.of(entries)
+
+
+def ledger_in(folder: Path | None, address: str) -> Ledger | None:
+    """The ledger of a server; None where there is no folder, or none of this server in it. Raises Unusable."""
+    return None if folder is None else ledger_at(state_file.path_of(folder, address))
+
+
+def ledger_of(source: SnapshotSource) -> Ledger | None:
+    """The ledger of a recording; None where it has none, and for a server."""
+    if not isinstance(source, Replay) or source.ledger is None:
+        return None
+    return recorded_ledger(source.ledger)
+
+
+def fails(outcomes: Sequence[Outcome], fail_on: str | None) -> bool:
+    """Whether --fail-on applies: at harm, and with ``missed`` also at a missed promise."""
+    harm = any(outcome.harm for outcome in outcomes)
+    missed = any(outcome.result is Result.MISSED for outcome in outcomes)
+    return (fail_on is not None and harm) or (fail_on == "missed" and missed)
