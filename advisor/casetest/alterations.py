@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
+from pydantic import BaseModel, BeforeValidator, Field, create_model
 
 from advisor.advice.remembered import Remembered
 from advisor.contract.settings import SETTINGS
-from advisor.files.yaml_file import Bytes
+from advisor.files.yaml_file import Bytes, FileModel
 from advisor.ledger.entry import Changed, Compared, Outcome, Result, outcome_id
 from advisor.observe.limits import MAY_READ
 from advisor.observe.window import Window
@@ -21,10 +21,6 @@ from exporter.collectors.machine import MACHINE, Machine
 from exporter.collectors.variables import VARIABLES
 from exporter.server import IDENTITY_SQL, identify, identity
 from exporter.snapshot import Snapshot
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def _printed(value: object) -> object:
@@ -39,7 +35,7 @@ def _counter(value: object) -> object:
     return {"value": value} if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-class CounterAlteration(_Model):
+class CounterAlteration(FileModel):
     """A counter's value and growth.
 
     Attributes:
@@ -57,7 +53,7 @@ Counter = Annotated[CounterAlteration, BeforeValidator(_counter)]
 _COUNTERS = ("cpu_seconds", "disk_busy_seconds", "disk_queue_seconds")
 MachineAlteration: type[BaseModel] = create_model(  # type: ignore[call-overload]
     "MachineAlteration",
-    __base__=_Model,
+    __base__=FileModel,
     **{name: (Counter if name in _COUNTERS else kind, None) for name, kind in get_type_hints(Machine).items()},
 )
 """Any fields of exporter.collectors.machine.Machine."""
@@ -68,7 +64,7 @@ _RESIZED = 24
 """Hours before the newest snapshot at which a pool of another size ended."""
 
 
-class MemoryAlteration(_Model):
+class MemoryAlteration(FileModel):
     """A memory of days, which no recording has: hours that are all alike, up to the newest snapshot.
 
     Attributes:
@@ -108,15 +104,15 @@ class MemoryAlteration(_Model):
             pool_bytes=pool,
             settings=settings_digest(window.latest),
             settled=True,
-            reads=max((each for size, each in reads.items() if size >= pool), default=0.0),
-            sizes=tuple(Reads(float(size), each, each) for size, each in sorted(reads.items()) if size < pool),
+            reads=max((rate for size, rate in reads.items() if size >= pool), default=0.0),
+            sizes=tuple(Reads(float(size), rate, rate) for size, rate in sorted(reads.items()) if size < pool),
         )
 
 
 _Rise = Annotated[tuple[float, float], Field(strict=False)]
 
 
-class ChangeAlteration(_Model):
+class ChangeAlteration(FileModel):
     """What became of a change, which a recording of one side of it cannot show.
 
     Attributes:
@@ -160,7 +156,7 @@ class ChangeAlteration(_Model):
         )
 
 
-class Alteration(_Model):
+class Alteration(FileModel):
     """What every snapshot of a recording has instead of the recorded values.
 
     Attributes:
@@ -218,15 +214,14 @@ class Alteration(_Model):
 
     def apply(self, snapshots: Sequence[Snapshot]) -> tuple[Snapshot, ...]:
         """The altered snapshots. They come and go oldest first."""
-        return tuple(self._apply(each, snapshots[-1]) for each in snapshots)
+        return tuple(self._apply(snapshot, snapshots[-1]) for snapshot in snapshots)
 
     def _apply(self, snapshot: Snapshot, newest: Snapshot) -> Snapshot:
         sections = dict(snapshot.sections)
         server = snapshot.server
         settings = dict(self.settings) | ({"version": self.version} if self.version else {})
         if settings:
-            identified = _updated(identity(snapshot.server), settings)
-            server = identify(identified)
+            server = identify(_updated(identity(snapshot.server), settings))
             if (variables := snapshot[VARIABLES]) is not None:
                 sections[VARIABLES.name] = _updated(variables, settings)
         if self.machine is not None:
@@ -244,8 +239,8 @@ class Alteration(_Model):
 
 
 def _updated(variables: Mapping[str, str], settings: Mapping[str, str | None]) -> dict[str, str]:
-    kept = {name: value for name, value in variables.items() if name not in settings}
-    return kept | {name: value for name, value in settings.items() if value is not None}
+    unaltered = {name: value for name, value in variables.items() if name not in settings}
+    return unaltered | {name: value for name, value in settings.items() if value is not None}
 
 
 def _altered_machine(alteration: BaseModel, snapshot: Snapshot, newest: Snapshot) -> Machine:

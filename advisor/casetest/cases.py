@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, RootModel
+from pydantic import BeforeValidator, Field, RootModel
 
-from advisor.casetest import recordings
 from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Effect, Severity
 from advisor.files import yaml_file
-from advisor.files.yaml_file import FileError
+from advisor.files.yaml_file import FileError, FileModel
 from advisor.ledger.reading import WINDOW_SECONDS
+from advisor.observe.source import Replay
 from advisor.rules.check import CASES_SUFFIX, SUFFIX, Rule
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+from exporter.recording.file import RecordingError
+from exporter.snapshot import Snapshot
 
 
 def _any_texts(value: object) -> object:
@@ -25,7 +24,7 @@ def _any_texts(value: object) -> object:
     return [""] * value if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-class ExpectedEffect(_Model):
+class ExpectedEffect(FileModel):
     """The effect that a finding predicts.
 
     Attributes:
@@ -45,7 +44,7 @@ class ExpectedEffect(_Model):
         return f"{self.predicted:g}" + (f" within {self.within:.0%}" if self.within and self.predicted else "")
 
 
-class ExpectedFinding(_Model):
+class ExpectedFinding(FileModel):
     """A recommendation: subject and changes exactly, the rest where it is given.
 
     Attributes:
@@ -59,7 +58,7 @@ class ExpectedFinding(_Model):
     actions: Annotated[tuple[str, ...] | None, BeforeValidator(_any_texts)] = None
 
 
-class Case(_Model):
+class Case(FileModel):
     """One case.
 
     Attributes:
@@ -79,10 +78,6 @@ class Case(_Model):
     window_seconds: float = Field(WINDOW_SECONDS, gt=0, allow_inf_nan=False)
 
 
-class _Cases(RootModel[tuple[Case, ...]]):
-    """The file."""
-
-
 def path_of(rule: Rule) -> Path:
     """The case file of a rule."""
     return rule.path.with_name(rule.path.name.removesuffix(SUFFIX) + CASES_SUFFIX)
@@ -95,7 +90,9 @@ def load(rule: Rule) -> tuple[Case, ...]:
         FileError: There are none, or anything in them is wrong, or a recording cannot be used.
     """
     path = path_of(rule)
-    source = yaml_file.read(path, _Cases, "cases are a list of mappings with name, recording, expect, …", root=list)
+    source = yaml_file.read(
+        path, RootModel[tuple[Case, ...]], "cases are a list of mappings with name, recording, expect, …", root=list
+    )
     names: set[str] = set()
     cases = []
     for number, case in enumerate(source.content.root):
@@ -106,9 +103,22 @@ def load(rule: Rule) -> tuple[Case, ...]:
         if not recording.is_file():
             raise source.error((number, "recording"), f"there is no file {recording}")
         if case.alteration is not None:
-            for keys, reason in case.alteration.unknown(recordings.snapshots(recording)[-1]):
+            for keys, reason in case.alteration.unknown(recorded(recording)[-1]):
                 raise source.error((number, "with", *keys), reason)
         cases.append(case.model_copy(update={"recording": recording}))
     if not cases:
         raise FileError(f"{path}:1:1: there is no case here")
     return tuple(cases)
+
+
+@functools.cache
+def recorded(path: Path) -> tuple[Snapshot, ...]:
+    """The snapshots of a recording, oldest first; remembered, as many cases share a recording.
+
+    Raises:
+        FileError: The recording cannot be used.
+    """
+    try:
+        return tuple(Replay(path).history)
+    except RecordingError as error:
+        raise FileError(str(error)) from error

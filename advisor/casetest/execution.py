@@ -1,19 +1,18 @@
-"""Execution of a case: its window, and the rule's evaluation of that."""
+"""A rule in one of its cases: what it sees, what it advises, and how that differs from what the case expects."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from advisor.advice import evaluation
 from advisor.advice.interpreter import evaluate
 from advisor.advice.remembered import Remembered
 from advisor.advice.trace import Evaluation
-from advisor.casetest import recordings
-from advisor.casetest.cases import Case
-from advisor.casetest.comparison import Difference, differences
+from advisor.casetest.cases import Case, ExpectedFinding, recorded
+from advisor.contract.recommendation import Advice, Recommendation
 from advisor.ledger.entry import Outcome
 from advisor.ledger.ledger import Ledger
 from advisor.observe.window import Window
@@ -22,17 +21,42 @@ from advisor.rules.rulebook import own_rules
 from exporter.snapshot import Snapshot
 
 BUDGET_SECONDS = 60.0
-"""CPU time of a rule in a case."""
+"""CPU time of a rule in a case: no case depends on how busy the machine is."""
 
 
-def run(rule: Rule, case: Case) -> list[Difference]:
-    """Every difference between the rule's advice and the case; empty where the case passes.
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference between a case and the advice in it, as texts for people."""
+
+    what: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.what}: expected {self.expected}, found {self.found}"
+
+
+def run(rule: Rule, case: Case) -> tuple[list[Difference], Advice, tuple[Evaluation, ...]]:
+    """The differences between the rule's advice and the case, none where it passes; the advice; its evaluations.
 
     Raises:
         FileError: The recording cannot be used.
     """
-    seen = window(case)
-    return differences(case, evaluation.advice(trace(rule, seen, case), seen))
+    observed = window(case)
+    remembered = Remembered() if case.alteration is None else case.alteration.remembered(observed)
+    if rule.file.for_each == "harms" and not remembered.outcomes:
+        remembered = replace(remembered, outcomes=_outcomes(case))
+    evaluations = tuple(
+        evaluate(
+            [rule.with_budget(BUDGET_SECONDS)],
+            observed,
+            beside=_folder(rule.path.parent) if rule.file.for_each == "blind_spots" else (),
+            every_reason=True,
+            remembered=remembered,
+        )
+    )
+    advice = evaluation.advice(evaluations, observed)
+    return list(_differences(case, advice)), advice, evaluations
 
 
 def window(case: Case) -> Window:
@@ -45,24 +69,8 @@ def window(case: Case) -> Window:
 
 
 def _snapshots(case: Case) -> Sequence[Snapshot]:
-    snapshots = recordings.snapshots(case.recording)
+    snapshots = recorded(case.recording)
     return case.alteration.apply(snapshots) if case.alteration else snapshots
-
-
-def trace(rule: Rule, seen: Window, case: Case) -> tuple[Evaluation, ...]:
-    """The rule's evaluations, with a budget that makes no case depend on how busy the machine is."""
-    known = Remembered() if case.alteration is None else case.alteration.remembered(seen)
-    if rule.file.for_each == "harms" and not known.outcomes:
-        known = replace(known, outcomes=_outcomes(case))
-    return tuple(
-        evaluate(
-            [rule.with_budget(BUDGET_SECONDS)],
-            seen,
-            beside=_other_rules(rule),
-            every_reason=True,
-            remembered=known,
-        )
-    )
 
 
 def _outcomes(case: Case) -> tuple[Outcome, ...]:
@@ -73,11 +81,58 @@ def _outcomes(case: Case) -> tuple[Outcome, ...]:
     return tuple(ledger.outcomes.values())
 
 
-def _other_rules(rule: Rule) -> tuple[Rule, ...]:
-    """The other rules of the folder, for a rule about blind spots."""
-    return _folder(rule.path.parent) if rule.file.for_each == "blind_spots" else ()
-
-
 @functools.cache
 def _folder(folder: Path) -> tuple[Rule, ...]:
+    """The rules of a folder: a rule about blind spots is about the others there."""
     return own_rules(folder)
+
+
+def _differences(case: Case, advice: Advice) -> Iterator[Difference]:
+    recommendations = advice.recommendations
+    if len(recommendations) == len(case.expect):
+        for expected, recommendation in zip(case.expect, recommendations, strict=True):
+            yield from _of_finding(expected, recommendation)
+    else:
+        summaries = "; ".join(recommendation.summary for recommendation in recommendations)
+        count = _count(len(recommendations)) + (f": {summaries}" if summaries else "")
+        yield Difference("findings", _count(len(case.expect)), count)
+    lacks = {blind.lacks for blind in advice.blind}
+    if lacks != case.blind:
+        yield Difference("blind", _list(sorted(case.blind)), _list(sorted(lacks)))
+    for failed in advice.failed:
+        yield Difference("the rule", "works", failed.reason)
+
+
+def _of_finding(expected: ExpectedFinding, recommendation: Recommendation) -> Iterator[Difference]:
+    changes = {change.setting: change.to for change in recommendation.changes}
+    if expected.subject != recommendation.subject:
+        yield Difference("subject", _pairs(expected.subject), _pairs(recommendation.subject))
+    if expected.changes != changes:
+        yield Difference("changes", _pairs(expected.changes), _pairs(changes))
+    if expected.severity not in (None, recommendation.severity):
+        yield Difference("severity", str(expected.severity), recommendation.severity)
+    effect = recommendation.effect
+    if expected.effect is not None and effect not in expected.effect:
+        yield Difference("effect", str(expected.effect), f"{effect.predicted:g}" if effect else "none")
+    if expected.actions is not None and not _has_actions(recommendation, expected.actions):
+        texts = [text or "any" for text in expected.actions]
+        yield Difference("actions", _list(texts), _list(action.do for action in recommendation.actions))
+
+
+def _has_actions(recommendation: Recommendation, texts: tuple[str, ...]) -> bool:
+    return len(texts) == len(recommendation.actions) and all(
+        any(text in line for line in (action.do, *action.apply))
+        for text, action in zip(texts, recommendation.actions, strict=True)
+    )
+
+
+def _count(number: int) -> str:
+    return f"{number} finding{'' if number == 1 else 's'}" if number else "silence"
+
+
+def _pairs(values: Mapping[str, float | str]) -> str:
+    return _list(f"{key} = {value if isinstance(value, str) else f'{value:.15g}'}" for key, value in values.items())
+
+
+def _list(values: Iterable[str]) -> str:
+    return ", ".join(values) or "none"

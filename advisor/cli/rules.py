@@ -16,7 +16,7 @@ from advisor.contract.visible import visible, visible_lines
 
 if TYPE_CHECKING:
     from advisor.advice.trace import Evaluation
-    from advisor.casetest.comparison import Difference
+    from advisor.casetest.execution import Difference
     from advisor.contract.recommendation import Advice
     from advisor.rules.check import Rule
     from advisor.rules.rulebook import Rulebook
@@ -169,18 +169,13 @@ def _testable(tested: Sequence[Rule]) -> tuple[Rule, ...]:
 
 def _results(rule: Rule, *, verbose: bool) -> Counter[str]:
     """Run the cases of a rule, print how each went, and count passes and failures."""
-    from advisor.advice import evaluation
     from advisor.casetest import cases, execution
-    from advisor.casetest.comparison import differences
 
     loaded = cases.load(rule)
     click.secho(rule.id, bold=True)
     tally: Counter[str] = Counter()
     for case in loaded:
-        window = execution.window(case)
-        trace = execution.trace(rule, window, case)
-        advice = evaluation.advice(trace, window)
-        unmet = differences(case, advice)
+        unmet, advice, trace = execution.run(rule, case)
         result = _FAIL if unmet else _PASS
         tally[result] += 1
         click.echo(f"  {click.style(result, fg='red' if unmet else 'green')}  {visible(case.name)}")

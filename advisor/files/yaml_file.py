@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedBase
@@ -50,6 +50,12 @@ _MOST_NODES = 50_000
 """Keys, values and lists of a file in which each alias stands for what it names: ten lines can name a billion."""
 _LONGEST_MESSAGE = 500
 """Characters: a message repeats what is wrong."""
+
+
+class FileModel(BaseModel):
+    """Keys of a file: unknown ones are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class FileError(ValueError):

@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from advisor.files import yaml_file
-from advisor.files.yaml_file import Bytes
+from advisor.files.yaml_file import Bytes, FileModel
 from advisor.rules.suppression import Suppression
 from exporter.snapshot import ConfiguredMachine, Storage
 
@@ -22,11 +22,7 @@ def _path(written: object) -> object:
     return written
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ServerMachine(_Part):
+class ServerMachine(FileModel):
     """The machine or container that the server runs in, where the sidecar cannot see it; bytes, cores."""
 
     cores: float | None = Field(None, gt=0, allow_inf_nan=False, strict=True)
@@ -39,7 +35,7 @@ class ServerMachine(_Part):
         return ConfiguredMachine(self.cores, self.memory, self.storage)
 
 
-class Configuration(_Part):
+class Configuration(FileModel):
     """What the file says; ``rules`` is a directory, relative to the file's own."""
 
     server: ServerMachine = ServerMachine()

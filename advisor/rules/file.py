@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from advisor.contract.recommendation import Severity
 from advisor.facts.choice import Chooser, ChosenSetting
+from advisor.files.yaml_file import FileModel
 from exporter import knowledge
 from exporter.server import Server, Version, parse_version
 
@@ -40,11 +41,11 @@ Cel = Annotated[Text, BeforeValidator(_number_as_text)]
 """An expression, or a plain number."""
 
 
-class _Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+class _Strict(FileModel):
+    model_config = ConfigDict(strict=True)
 
 
-class VersionRange(_Shape):
+class VersionRange(_Strict):
     """Versions that a rule applies to: ``from`` is included, ``below`` is not."""
 
     from_: VersionText | None = Field(None, alias="from")
@@ -59,7 +60,7 @@ class VersionRange(_Shape):
 Platform = Literal["percona", "aurora", "rds", "azure", "cloudsql"]
 
 
-class Applies(_Shape):
+class Applies(_Strict):
     """Servers that a rule applies to. A family is excluded if only the other one is named.
 
     Percona Server and Aurora count as MySQL; ``has`` names behaviours of exporter/knowledge.toml, all of which the
@@ -79,7 +80,7 @@ class Applies(_Shape):
         return all(map(server.has, self.has)) and not {server.flavour, server.managed} & {*self.not_on}
 
 
-class EvidenceItem(_Shape):
+class EvidenceItem(_Strict):
     """A named value and where it comes from. Its unit and source are templates."""
 
     name: Text
@@ -88,7 +89,7 @@ class EvidenceItem(_Shape):
     source: Text
 
 
-class ChangeItem(_Shape):
+class ChangeItem(_Strict):
     """A setting and the expression for its new value; left out unless ``if`` holds."""
 
     setting: Text
@@ -96,7 +97,7 @@ class ChangeItem(_Shape):
     only_if: Cel | None = Field(None, alias="if")
 
 
-class ActionItem(_Shape):
+class ActionItem(_Strict):
     """An action other than a change of a setting, as templates like the summary; left out unless ``if`` holds."""
 
     do: Text
@@ -105,7 +106,7 @@ class ActionItem(_Shape):
     rollback: tuple[Text, ...] = Field((), strict=False)
 
 
-class EffectItem(_Shape):
+class EffectItem(_Strict):
     """A quantity now and after the change; left out unless ``if`` holds. Its name and unit are templates."""
 
     quantity: Text
@@ -118,7 +119,7 @@ class EffectItem(_Shape):
     read_bytes_saved_per_second: Cel | None = None
 
 
-class Choose(_Shape):
+class Choose(_Strict):
     """A setting whose value a model chooses once ``when`` holds. ``choice`` has the value and its effect.
 
     ``at_most`` bounds the value. Where it is not known, ``choice`` is not known either.
@@ -129,7 +130,7 @@ class Choose(_Shape):
     at_most: Cel | None = None
 
 
-class Lasting(_Shape):
+class Lasting(_Strict):
     """Hysteresis, so that advice does not flap.
 
     The window is cut into slices. A finding needs ``condition`` in ``share`` of the slices where it is known. The
@@ -141,7 +142,7 @@ class Lasting(_Shape):
     until: float = Field(0.3, gt=0, le=1)
 
 
-class Undecided(_Shape):
+class Undecided(_Strict):
     """What the sources leave open although ``when`` holds: the rule is then blind, with this reason and cure."""
 
     only_if: Cel = Field(alias="if")
@@ -154,7 +155,7 @@ MOST_LET = 100
 """Names in ``let``: each is checked in an environment of its own, which takes milliseconds."""
 
 
-class RuleFile(_Shape):
+class RuleFile(_Strict):
     """A rule file; ``let``, ``when``, ``unless`` and all values are CEL."""
 
     id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]

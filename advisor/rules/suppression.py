@@ -5,7 +5,9 @@ from __future__ import annotations
 from datetime import date
 from typing import Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from advisor.files.yaml_file import FileModel
 
 
 class Finding(Protocol):
@@ -20,14 +22,12 @@ class Finding(Protocol):
         """Of its rule and subject."""
 
 
-class Suppression(BaseModel):
+class Suppression(FileModel):
     """Unwanted findings: all of a rule, or one by its fingerprint.
 
     Attributes:
         until: The last day of the suppression.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rule: str | None = Field(None, min_length=1)
     fingerprint: str | None = Field(None, pattern="^[0-9a-f]{16}$")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor.advice import evaluation
-from advisor.casetest import recordings
+from advisor.casetest.cases import recorded
 from advisor.contract.recommendation import Advice
 from advisor.observe.window import Window
 from advisor.rules import check
@@ -80,7 +80,7 @@ def capture(name: str) -> Path:
 @functools.cache
 def captured(name: str) -> Window:
     """Its window, replayed once a process: a window is not changed."""
-    return Window.of(recordings.snapshots(capture(name)), math.inf)
+    return Window.of(recorded(capture(name)), math.inf)
 
 
 @functools.cache

@@ -36,7 +36,7 @@ def test_changes_in_a_recording_are_measured_by_the_windows_of_its_case() -> Non
 
     def found(**keys: object) -> list[str]:
         case = Case.model_validate(both_sides | {"name": "a case", **keys})
-        advice = evaluation.advice(execution.trace(rule, execution.window(case), case), execution.window(case))
+        _, advice, _ = execution.run(rule, case)
         return [change.apply[0] for each in advice.recommendations for change in each.changes]
 
     assert found(window_seconds=8) == ["SET GLOBAL innodb_old_blocks_pct = 37"]

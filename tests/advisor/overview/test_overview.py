@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from advisor.casetest import recordings
+from advisor.casetest.cases import recorded
 from advisor.observe.window import Window
 from advisor.overview.overview import Overview, overview
 from advisor.overview.residents import MOST_RESIDENTS
@@ -43,7 +43,7 @@ def looping(**sections: Any) -> Overview:
 
 @pytest.mark.parametrize("folder", CAPTURES, ids=lambda folder: f"{folder.parent.name}/{folder.name}")
 def test_every_recording_has_an_overview_that_agrees_with_itself(folder: Path) -> None:
-    found = overview(Window.of(recordings.snapshots(folder / "recording.jsonl.gz"), 3600.0))
+    found = overview(Window.of(recorded(folder / "recording.jsonl.gz"), 3600.0))
     assert Overview.model_validate_json(found.model_dump_json(by_alias=True)) == found
     for each in found.pools or ():
         assert each.young_pages + each.old_pages + each.free_pages <= each.size_pages
