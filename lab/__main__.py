@@ -12,9 +12,10 @@ from lab.harness import records
 from lab.harness.campaign import ATTEMPTS, Campaign, Reporter
 from lab.harness.records import Part, PartResult
 from lab.proofs import parts, short_form
+from lab.reports import criterion
 from lab.servers import NAMES, interrupt_on_signals
-from lab.warm_ups import campaign as warm_ups
-from lab.warm_ups import recorded as recorded_warm_ups
+from lab.warm_ups import judge as warm_up_judge
+from lab.warm_ups import measure as warm_ups
 from tools import docs
 
 FAILED, UNAVAILABLE, INTERRUPTED = 1, 2, 130
@@ -93,7 +94,7 @@ def main(  # noqa: PLR0917 - one argument an option
         reporter.note(f"FAILED {name}: {why}")
     for name, why in campaign.not_now.items():
         reporter.note(f"not now {name}: {why}")
-    reporter.note(f"{len(done) + len(measured.done)} of {len(everything)} parts done, {len(failed)} failed")
+    reporter.note(f"{len(done) + len(measured.results)} of {len(everything)} parts done, {len(failed)} failed")
     sys.exit(FAILED if failed else UNAVAILABLE if unavailable else 0)
 
 
@@ -124,13 +125,13 @@ def _complete(groups: dict[str, list[Part]], done: list[PartResult]) -> dict[str
     }
 
 
-def _record(complete: dict[str, list[PartResult]], measured: curves.Outcome, reporter: Reporter) -> None:
+def _record(complete: dict[str, list[PartResult]], measured: curves.CurvesRun, reporter: Reporter) -> None:
     """Write the records of complete groups, and the pages."""
     for name, results in complete.items():
         records.save(name, results)
     if measured.complete:
         measured.record()
-        recorded_warm_ups.record()
+        warm_up_judge.record()
     if complete or measured.complete:
         docs.write()
         reporter.note(f"{len(complete) + measured.complete} records in lab/records; the pages are up to date")
@@ -138,16 +139,18 @@ def _record(complete: dict[str, list[PartResult]], measured: curves.Outcome, rep
 
 def _broken(complete: dict[str, list[PartResult]]) -> dict[str, str]:
     """The experiments' criteria that do not hold, and the warm-ups' bounds."""
-    broken: dict[str, str] = {}
+    failures: dict[str, str] = {}
     for experiment in EXPERIMENTS.values():
         if (results := complete.get(f"experiments/{experiment.id}")) is not None:
             conclusion = experiment.conclude({result.part.name: result.data for result in results})
-            broken |= {
-                f"{experiment.id}: {criterion.what}": f"{criterion.value:g}, not {criterion.bounds}"
-                for criterion in conclusion.criteria
-                if not criterion.holds
-            }
-    return broken | warm_ups.broken(complete.get(warm_ups.GROUP, []))
+            failures[experiment.id] = "; ".join(criterion.broken(conclusion.criteria))
+    pools = [
+        pool
+        for result in complete.get(warm_ups.GROUP, ())
+        for pool in warm_up_judge.through_prometheus(result.part.server, result.part.name, result.data)
+    ]
+    failures[warm_ups.GROUP] = "; ".join(criterion.broken(warm_up_judge.criteria(pools)))
+    return {name: text for name, text in failures.items() if text}
 
 
 if __name__ == "__main__":

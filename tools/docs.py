@@ -41,7 +41,7 @@ from exporter import knowledge
 from exporter.collectors import DEFAULT
 from exporter.recording import history as stored_history
 from exporter.sampling import metrics
-from lab import fleet_report
+from lab import fleet_report, steady
 from lab.bench import report as bench
 from lab.bench.registry import BENCHMARKS
 from lab.curves import report as curves
@@ -50,7 +50,6 @@ from lab.gauntlet import report as gauntlet
 from lab.harness.watch import RULES_FOLDER, rules
 from lab.outcomes import report as outcomes
 from lab.proofs import report as proofs
-from lab.steady import report as steady
 from lab.warm_ups import report as warm_ups
 from tools import generated, man
 

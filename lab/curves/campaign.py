@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from lab.curves import datasets, judge, measure, once, predict
-from lab.curves.workloads import WORKLOADS, Workload
+from lab.curves.workloads import WORKLOADS, CurveWorkload
 from lab.harness import records
 from lab.harness.campaign import Campaign, Reporter
 from lab.harness.records import Data, Part, PartResult
 from lab.packages import cache
+from lab.reports import criterion
 
 GROUP = "curves"
 SERVERS = ("mysql-9.7", "mariadb-11.8")
@@ -23,26 +24,26 @@ _MEASUREMENT = 1
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a run has.
+class CurvesRun:
+    """The results of a run.
 
     Attributes:
-        done: The results, with predictions.
+        results: With predictions.
         failed, unavailable: Why a part has none, by part. ``failed`` also says which bounds the results break.
     """
 
-    done: Sequence[PartResult]
+    results: Sequence[PartResult]
     failed: Mapping[str, str]
     unavailable: Mapping[str, str]
 
     @property
     def complete(self) -> bool:
         """Whether all workloads are in it."""
-        return [str(each.part) for each in self.done] == [str(part) for part in parts()]
+        return [str(result.part) for result in self.results] == [str(part) for part in parts()]
 
     def record(self) -> None:
         """Write lab/records/curves.json."""
-        records.save(GROUP, self.done)
+        records.save(GROUP, self.results)
 
 
 def parts() -> list[Part]:
@@ -50,7 +51,7 @@ def parts() -> list[Part]:
     return [part for server in SERVERS for part in (*(_part(server, each) for each in WORKLOADS), _job(server))]
 
 
-def _part(server: str, workload: Workload) -> Part:
+def _part(server: str, workload: CurveWorkload) -> Part:
     return Part(
         GROUP,
         f"{server}, {workload.name}",
@@ -69,7 +70,7 @@ def _job(server: str) -> Part:
     return Part(GROUP, name, server, measure.OPTIONS, work, once.TAKES, version=_version(once.NAME))
 
 
-def run(chosen: Sequence[Part], reporter: Reporter, *, fresh: bool = False) -> Outcome:
+def run(chosen: Sequence[Part], reporter: Reporter, *, fresh: bool = False) -> CurvesRun:
     """Measure what was not measured yet, and predict everything.
 
     Raises:
@@ -81,25 +82,24 @@ def run(chosen: Sequence[Part], reporter: Reporter, *, fresh: bool = False) -> O
     measured = campaign.run()
     reporter.note(f"{len(measured)} recordings are predicted from")
     with ProcessPoolExecutor() as processes:
-        servers, names = [each.server for each in measured], [workload(each.part.name) for each in measured]
-        data = processes.map(_predicted, servers, names, [each.data for each in measured])
-        done = [replace(each, data=with_predicted) for each, with_predicted in zip(measured, data, strict=True)]
+        predicted = processes.map(_predict, [(each.server, workload(each.part.name), each.data) for each in measured])
+        results = [replace(result, data=data) for result, data in zip(measured, predicted, strict=True)]
     failed = dict(campaign.failed)
-    if bounds := list(broken((each.server, each.part.name, each.data) for each in done)):
-        failed[GROUP] = "; ".join(bounds)
-    return Outcome(done, failed, campaign.unavailable)
+    if failures := list(broken((each.server, each.part.name, each.data) for each in results)):
+        failed[GROUP] = "; ".join(failures)
+    return CurvesRun(results, failed, campaign.unavailable)
 
 
-def broken(results: Iterable[tuple[str, str, Data]]) -> Iterable[str]:
+def broken(results: Iterable[tuple[str, str, Data]]) -> Iterator[str]:
     """The bounds that results break: server, part and data of each."""
-    curves, jobs = {}, {}
+    curves: list[Data] = []
+    jobs: dict[str, Data] = {}
     for server, part, data in results:
-        name = workload(part)
-        if name == once.NAME:
+        if workload(part) == once.NAME:
             jobs[server] = data
         else:
-            curves[server, name] = data
-    return judge.broken(curves, jobs)
+            curves.append(data)
+    return criterion.broken((*judge.criteria(curves), *judge.of_jobs(jobs)))
 
 
 def workload(part: str) -> str:
@@ -112,12 +112,13 @@ def recording(server: str, name: str) -> Path:
     return _folder() / "recordings" / server / f"{name}-{_version(name)}.jsonl.gz"
 
 
-def _predicted(server: str, name: str, measured: Data) -> Data:
-    """What was measured, with what is predicted from the recording."""
+def _predict(measured: tuple[str, str, Data]) -> Data:
+    """The measurements of a workload on a server, with the predictions from its recording."""
+    server, name, data = measured
     path, model = recording(server, name), {"model": predict.model()}
     if name == once.NAME:
-        return {**measured, **model, **once.judge(path)}
-    return {**measured, **model, "predicted": predict.predict(measured, path)}
+        return {**data, **model, **once.judge(path)}
+    return {**data, **model, "predicted": predict.predict(data, path)}
 
 
 def _version(name: str) -> str:

@@ -10,6 +10,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from lab.harness.records import Data
+from lab.reports.criterion import Criterion
 
 _Judged = TypeVar("_Judged")
 NEAR = 0.02
@@ -19,18 +20,16 @@ _DEVIATIONS = 2.0
 
 
 @dataclass(frozen=True)
-class Case:
-    """A size that was asked for, with reads as shares of today's.
+class SizeCase:
+    """A predicted size of the pool, with reads as shares of today's.
 
     Attributes:
         times: Multiple of today's size.
         measured: In a pool of that size.
-        chance: What this may be off by chance, both counts being random.
+        chance: How far this may be off by chance, both counts being random.
         expected, low, high: As predicted; None without a prediction.
     """
 
-    server: str
-    workload: str
     times: float
     measured: float
     chance: float = 0.0
@@ -60,7 +59,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Advised:
+class AdvisedSize:
     """The size that a rule advised, beside what was measured.
 
     Attributes:
@@ -70,8 +69,6 @@ class Advised:
         enough: The smallest size, as a multiple of today's, that measures as good.
     """
 
-    server: str
-    workload: str
     times: float
     promised: float
     measured: float
@@ -88,50 +85,25 @@ class Advised:
         return self.times <= 1.25 * self.enough
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A bound, and what was found.
-
-    Attributes:
-        text: What is found, in words.
-        found: A share of cases, or a median error; None without cases.
-        wanted: The least share, or the largest error.
-        least: Which of them.
-        cases: Their number.
-    """
-
-    text: str
-    found: float | None
-    wanted: float
-    least: bool
-    cases: int
-
-    @property
-    def holds(self) -> bool:
-        """Whether it is kept; without cases it is."""
-        return self.found is None or (self.found >= self.wanted if self.least else self.found <= self.wanted)
-
-
-def cases(server: str, workload: str, data: Data) -> Iterator[Case]:
+def cases(data: Data) -> Iterator[SizeCase]:
     """The cases of a workload: each size but today's."""
-    today, said = data["measured"]["1"], data["predicted"]
+    today, sizes = data["measured"]["1"], data["predicted"].get("sizes", {})
     for times, there in data["measured"].items():
-        if times == "1":
-            continue
-        share = (there["read"] / there["done"]) / (today["read"] / today["done"])
-        chance = _DEVIATIONS * share * math.sqrt(1 / max(1, there["read"]) + 1 / max(1, today["read"]))
-        yield Case(server, workload, float(times), share, chance, *said.get("sizes", {}).get(times, ()))
+        if times != "1":
+            share = (there["read"] / there["done"]) / (today["read"] / today["done"])
+            chance = _DEVIATIONS * share * math.sqrt(1 / max(1, there["read"]) + 1 / max(1, today["read"]))
+            yield SizeCase(float(times), share, chance, *sizes.get(times, ()))
 
 
-def advised(server: str, workload: str, data: Data) -> Iterator[Advised]:
+def advised(data: Data) -> AdvisedSize | None:
     """The advised size of a workload, where there is one."""
-    if (advice := data["predicted"].get("advice")) is None:
-        return
-    points = sorted([(1.0, 1.0), *((case.times, case.measured) for case in cases(server, workload, data))])
+    advice = data["predicted"].get("advice")
+    if advice is None:
+        return None
+    points = sorted([(1.0, 1.0), *((case.times, case.measured) for case in cases(data))])
     there = _between(points, advice["times"])
     enough = next(times for times, share in _steps(points) if share <= there + NEAR)
-    promised = advice["promised"] + advice["error"]
-    yield Advised(server, workload, advice["times"], promised, there, enough)
+    return AdvisedSize(advice["times"], advice["promised"] + advice["error"], there, enough)
 
 
 def _between(points: Sequence[tuple[float, float]], times: float) -> float:
@@ -149,8 +121,10 @@ def _steps(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float
     yield points[-1]
 
 
-def bounds(judged: Sequence[Case], advice: Sequence[Advised] = ()) -> list[Bound]:
-    """The bounds, and whether these cases keep them."""
+def criteria(workloads: Sequence[Data]) -> list[Criterion]:
+    """The bounds, with what was measured and predicted of these workloads."""
+    judged = [case for data in workloads for case in cases(data)]
+    sizes = [size for data in workloads if (size := advised(data)) is not None]
     larger = [case for case in judged if case.times >= 1.5]
     near = [case for case in judged if case.times >= 0.75]
     half = [case for case in judged if case.times < 0.75]
@@ -161,35 +135,24 @@ def bounds(judged: Sequence[Case], advice: Sequence[Advised] = ()) -> list[Bound
         _share("from 1.5 × on, the high end is at most a quarter above", larger, lambda case: case.narrow, 0.8),
         _median("median error from 0.75 × on", near, 0.1),
         _median("median error at 0.5 ×", half, 0.25),
-        _share("at the advised size, reads are as promised", advice, lambda each: each.kept, 0.9),
-        _share("no size under 0.8 × the advised one is as good", advice, lambda each: each.tight, 0.9),
+        _share("at the advised size, reads are as promised", sizes, lambda size: size.kept, 0.9),
+        _share("no size under 0.8 × the advised one is as good", sizes, lambda size: size.tight, 0.9),
     ]
 
 
-def broken(parts: Mapping[tuple[str, str], Data], once: Mapping[str, Data]) -> Iterator[str]:
-    """The bounds that results break.
-
-    Args:
-        parts: By server and workload.
-        once: Of the job that reads everything once, by server.
-    """
-    judged = [case for (server, workload), data in parts.items() for case in cases(server, workload, data)]
-    advice = [each for (server, workload), data in parts.items() for each in advised(server, workload, data)]
-    for bound in bounds(judged, advice):
-        if not bound.holds:
-            yield f"{bound.text}: {bound.found:.1%}, not {bound.wanted:.0%}, of {bound.cases}"
-    for server, data in once.items():
-        if data["grown"]:
-            yield f"{server}: a larger pool was advised {data['grown']} times for a job that reads everything once"
-        if data["blind"] or not data["judged"]:
-            yield f"{server}: the rule was blind {data['blind']} times, and judged {data['judged']} times"
+def of_jobs(jobs: Mapping[str, Data]) -> Iterator[Criterion]:
+    """The bounds on the job that reads everything once, by server."""
+    for server, data in jobs.items():
+        yield Criterion(f"{server}: larger pools advised for a job that reads everything once", data["grown"], most=0)
+        yield Criterion(f"{server}: times that the rule was blind", data["blind"], most=0)
+        yield Criterion(f"{server}: times that the rule judged", data["judged"], least=1)
 
 
-def _share(text: str, judged: Sequence[_Judged], holds: Callable[[_Judged], bool], wanted: float) -> Bound:
-    found = sum(map(holds, judged)) / len(judged) if judged else None
-    return Bound(text, found, wanted, least=True, cases=len(judged))
+def _share(what: str, judged: Sequence[_Judged], holds: Callable[[_Judged], bool], least: float) -> Criterion:
+    value = sum(map(holds, judged)) / len(judged) if judged else None
+    return Criterion(what, value, least=least, cases=len(judged))
 
 
-def _median(text: str, judged: Sequence[Case], wanted: float) -> Bound:
-    found = statistics.median(case.error for case in judged) if judged else None
-    return Bound(text, found, wanted, least=False, cases=len(judged))
+def _median(what: str, judged: Sequence[SizeCase], most: float) -> Criterion:
+    value = statistics.median(case.error for case in judged) if judged else None
+    return Criterion(what, value, most=most, cases=len(judged))

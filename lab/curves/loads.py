@@ -22,7 +22,7 @@ BATCH = 25
 _BY_NAME = {each.name: each for each in DISTRIBUTIONS}
 
 
-class Load(Protocol):
+class CurveLoad(Protocol):
     """A load on a server."""
 
     @property
@@ -60,7 +60,7 @@ class TpcC:
         return f"tpcc-{self.warehouses}"
 
     def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
-        """See Load."""
+        """See CurveLoad."""
         return go_tpc.running(server, self.warehouses, seconds=seconds)
 
 
@@ -81,7 +81,7 @@ class Ycsb:
         return self.rate
 
     def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
-        """See Load."""
+        """See CurveLoad."""
         return ycsb.running(server, self.mix, self.distribution, records=YCSB_RECORDS, rate=self.rate, seconds=seconds)
 
 
@@ -102,7 +102,7 @@ class Sysbench:
         return self.rate
 
     def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
-        """See Load."""
+        """See CurveLoad."""
         return sysbench.running(
             server,
             self.test,
@@ -135,7 +135,7 @@ class Lookups:
 
     @contextmanager
     def running(self, server: Server, seconds: int) -> Iterator[None]:
-        """See Load."""
+        """See CurveLoad."""
         stop = threading.Event()
         with ThreadPoolExecutor(1) as worker:
             working = worker.submit(self._work, server, stop, seconds)

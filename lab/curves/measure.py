@@ -20,7 +20,7 @@ from exporter.recording.file import Recorder
 from exporter.sampling.sampler import Sampler
 from lab.curves import datasets
 from lab.curves.datasets import SCANNED
-from lab.curves.workloads import PATIENCE, Workload
+from lab.curves.workloads import PATIENCE, CurveWorkload
 from lab.harness.measure import pool_statistic
 from lab.harness.records import Data, NotShown
 from lab.harness.workloads import scan
@@ -60,7 +60,7 @@ _PARTS = 3
 """Of this time; the reads of the first are compared with those of the last."""
 
 
-def measure(workload: Workload, path: Path, server: Server, say: Callable[[str], None]) -> Data:
+def measure(workload: CurveWorkload, path: Path, server: Server, say: Callable[[str], None]) -> Data:
     """Measure a workload.
 
     Args:
@@ -82,7 +82,7 @@ def measure(workload: Workload, path: Path, server: Server, say: Callable[[str],
         raise NotShown(str(error)) from error
 
 
-def _measure(workload: Workload, path: Path, server: Server, say: Callable[[str], None]) -> Data:
+def _measure(workload: CurveWorkload, path: Path, server: Server, say: Callable[[str], None]) -> Data:
     with ExitStack() as servers, ExitStack() as loads, ThreadPoolExecutor(len(OTHERS)) as threads:
         say("the other servers start")
         servers.callback(server.kill)
@@ -106,7 +106,7 @@ def _measure(workload: Workload, path: Path, server: Server, say: Callable[[str]
     return {"unit": workload.load.unit, "measured": {f"{times:g}": found[times] for times in sorted(found)}}
 
 
-def mebibytes(workload: Workload, times: float) -> int:
+def mebibytes(workload: CurveWorkload, times: float) -> int:
     """Size of a pool."""
     return round(times * datasets.DATASETS[workload.load.dataset].today)
 
@@ -116,7 +116,7 @@ class _Pool:
     """A server with a pool of a multiple of today's size."""
 
     server: Server
-    workload: Workload
+    workload: CurveWorkload
     times: float
     full_at: float | None = None  # pages read when it was full
 
@@ -191,7 +191,11 @@ def _scans(server: Server) -> Iterator[None]:
 
 
 async def _watch(
-    pools: Mapping[float, _Pool], workload: Workload, path: Path, put: Callable[[], None], say: Callable[[str], None]
+    pools: Mapping[float, _Pool],
+    workload: CurveWorkload,
+    path: Path,
+    put: Callable[[], None],
+    say: Callable[[str], None],
 ) -> Mapping[float, Data]:
     """Put the loads on, watch the pool of today's size from then on, and count once all pools have come to rest."""
     with closing(Recorder(path)) as recorder:

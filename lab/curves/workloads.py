@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from lab.curves.distributions import DISTRIBUTIONS, Distribution
-from lab.curves.loads import Load, Lookups, Sysbench, TpcC, Ycsb
+from lab.curves.loads import CurveLoad, Lookups, Sysbench, TpcC, Ycsb
 
 _LOOKUPS = {
     "uniform": (550, 60.0),
@@ -25,7 +25,7 @@ _SCANNED = ("ycsb-a-zipfian", "sysbench-read-write-gaussian", "zipf-0.6", "hot-s
 
 
 @dataclass(frozen=True)
-class Workload:
+class CurveWorkload:
     """A load whose reads are measured in pools of several sizes.
 
     Attributes:
@@ -38,7 +38,7 @@ class Workload:
 
     name: str
     about: str
-    load: Load
+    load: CurveLoad
     rest: float
     scans: bool = False
 
@@ -53,23 +53,23 @@ class Workload:
         return self.rest + 50
 
 
-def _tpcc(warehouses: int, rest: float) -> Workload:
-    return Workload(f"tpcc-{warehouses}", f"go-tpc's TPC-C, {warehouses} warehouses", TpcC(warehouses), rest)
+def _tpcc(warehouses: int, rest: float) -> CurveWorkload:
+    return CurveWorkload(f"tpcc-{warehouses}", f"go-tpc's TPC-C, {warehouses} warehouses", TpcC(warehouses), rest)
 
 
-def _ycsb(mix: str, distribution: str, rate: int, rest: float = _REST) -> Workload:
+def _ycsb(mix: str, distribution: str, rate: int, rest: float = _REST) -> CurveWorkload:
     name, about = f"ycsb-{mix.lower()}-{distribution}", f"go-ycsb's workload {mix}, {distribution}"
-    return Workload(name, about, Ycsb(mix, distribution, rate), rest)
+    return CurveWorkload(name, about, Ycsb(mix, distribution, rate), rest)
 
 
-def _sysbench(test: str, distribution: str, rate: int, rest: float = _REST) -> Workload:
+def _sysbench(test: str, distribution: str, rate: int, rest: float = _REST) -> CurveWorkload:
     name, about = f"sysbench-{test}-{distribution}", f"sysbench's {test} test, {distribution}"
-    return Workload(name, about, Sysbench(f"oltp_{test.replace('-', '_')}", distribution, rate), rest)
+    return CurveWorkload(name, about, Sysbench(f"oltp_{test.replace('-', '_')}", distribution, rate), rest)
 
 
-def _lookups(distribution: Distribution, rate: int, rest: float) -> Workload:
+def _lookups(distribution: Distribution, rate: int, rest: float) -> CurveWorkload:
     name = distribution.name
-    return Workload(name, f"point lookups: {distribution.about}", Lookups(name, rate), rest)
+    return CurveWorkload(name, f"point lookups: {distribution.about}", Lookups(name, rate), rest)
 
 
 _ALONE = (

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from matplotlib.figure import Figure
 
 from lab.harness.records import Data, Part
+from lab.reports.criterion import Criterion
 
 Cell = str | float | int | None
 
@@ -24,34 +25,6 @@ class Column(NamedTuple):
 
     title: str
     form: str = ",.0f"
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """A bound on a ratio or a number of pages; never on absolute seconds.
-
-    Attributes:
-        what: The quantity, in words.
-        value: Its measured value.
-        least, most: Its bounds; None for none.
-    """
-
-    what: str
-    value: float
-    least: float | None = None
-    most: float | None = None
-
-    @property
-    def holds(self) -> bool:
-        """Whether the value is within its bounds."""
-        return (self.least is None or self.value >= self.least) and (self.most is None or self.value <= self.most)
-
-    @property
-    def bounds(self) -> str:
-        """The bounds in words."""
-        if self.least is not None and self.most is not None:
-            return f"{self.least:g} to {self.most:g}"
-        return f"at least {self.least:g}" if self.least is not None else f"at most {self.most:g}"
 
 
 @dataclass(frozen=True)

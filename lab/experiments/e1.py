@@ -15,12 +15,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from advisor.models.parallel_read import ParallelRead
-from lab.experiments.base import Cell, Column, Conclusion, Criterion, Experiment
+from lab.experiments.base import Cell, Column, Conclusion, Experiment
 from lab.harness.measure import leaf_pages
 from lab.harness.records import Data, Part
 from lab.harness.workloads import SCHEMA
 from lab.processes.usage import cpu_seconds
 from lab.reports import pictures
+from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, GREEN, INK, MEASURED, MODEL, ORANGE, label, thousands
 from lab.servers import Server
 from lab.servers.sql import execute, query_number

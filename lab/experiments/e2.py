@@ -11,12 +11,13 @@ from matplotlib.figure import Figure
 
 from advisor.models.lru.scenario import Fetch, Pool, Scan, Scenario
 from lab.experiments import passes
-from lab.experiments.base import Cell, Column, Conclusion, Criterion, Experiment
+from lab.experiments.base import Cell, Column, Conclusion, Experiment
 from lab.experiments.passes import PassSeries
 from lab.harness.measure import reads, seconds
 from lab.harness.records import Data, Part
 from lab.harness.workloads import SCHEMA, count, scan_slowly
 from lab.lru_scenarios import CLEANER_SECONDS, PARALLEL_READ_THREADS, Reader, dumped, play, table_name
+from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, GREEN, INK, ORANGE, PINK
 from lab.servers import Server
 

@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 
 from advisor.models.lru.scenario import Scan, Scenario
 from lab.experiments import passes
-from lab.experiments.base import Cell, Column, Conclusion, Criterion, Experiment
+from lab.experiments.base import Cell, Column, Conclusion, Experiment
 from lab.experiments.passes import PassSeries
 from lab.harness.records import Data, Part
 from lab.lru_scenarios import CLEANER_SECONDS, MYSQL, dumped, load, play
+from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, GREEN, ORANGE, PINK
 from lab.servers import Server
 

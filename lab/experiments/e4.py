@@ -12,10 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from advisor.models import ddl
-from lab.experiments.base import Cell, Column, Conclusion, Criterion, Experiment
+from lab.experiments.base import Cell, Column, Conclusion, Experiment
 from lab.harness.measure import leaf_pages, pages_read
 from lab.harness.records import Data, Part
 from lab.programs import sysbench
+from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, INK, ORANGE, thousands
 from lab.servers import Server
 from lab.servers.sql import execute, query_number

@@ -22,11 +22,12 @@ from matplotlib.ticker import FuncFormatter
 
 from advisor.models.change_buffer import Buffer, Changes, Steady, steady
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, make_random_table
-from lab.experiments.base import Cell, Column, Conclusion, Criterion, Experiment
+from lab.experiments.base import Cell, Column, Conclusion, Experiment
 from lab.harness.measure import pages_read, pool_statistic
 from lab.harness.records import Data, NotShown, Part
 from lab.harness.workloads import SCHEMA, insert_rows
 from lab.programs import sysbench
+from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, INK, ORANGE, PINK, label, thousands
 from lab.servers import Server
 from lab.servers.sql import execute, query_number

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lab.experiments import EXPERIMENTS
-from lab.experiments.base import Cell, Column, Conclusion, Criterion, Experiment
+from lab.experiments.base import Cell, Column, Conclusion, Experiment
 from lab.harness import records
 from lab.reports import pictures
+from lab.reports.criterion import Criterion
 from lab.reports.markdown import ran_on, table
 
 PICTURES = pictures.FOLDER / "experiments"

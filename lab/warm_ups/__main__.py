@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from lab.warm_ups import recorded
+from lab.reports import criterion
+from lab.warm_ups import judge
 
 
 @click.command()
@@ -16,11 +17,11 @@ def main() -> None:
     Exit status: 0 the bounds hold, 1 they don't, 2 there are no recordings: run make lab EXPERIMENT=curves.
     """
     try:
-        found = recorded.record()
+        record = judge.record()
     except FileNotFoundError as error:
         click.echo(f"there is no {error}: make lab EXPERIMENT=curves makes the recordings", err=True)
         sys.exit(2)
-    failures = list(recorded.broken(recorded.cases(found)))
+    failures = list(criterion.broken(judge.criteria(judge.recorded(record))))
     for text in failures:
         click.echo(f"BROKEN {text}")
     click.echo("python -m tools.docs brings docs/proofs.md up to date")

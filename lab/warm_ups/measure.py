@@ -8,8 +8,9 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from advisor.fleet import days
 from advisor.fleet.client import Prometheus
@@ -21,7 +22,7 @@ from lab.bench import exporters
 from lab.curves.distributions import DISTRIBUTIONS, PAGES, Distribution
 from lab.curves.loads import look_up
 from lab.harness.measure import pool_statistic
-from lab.harness.records import Data, NotShown
+from lab.harness.records import Data, NotShown, Part
 from lab.harness.workloads import make_table
 from lab.packages.cache import REPOSITORY
 from lab.programs import prometheus
@@ -39,6 +40,9 @@ OPTIONS = {
 }
 """The pool takes any whole number of MiB, and the page cleaner keeps few of its pages free. innodb_old_blocks_time is a
 hundredth of its default, since the smaller pools are read anew within seconds, and a usual one within minutes."""
+GROUP = "warm-ups"
+"""lab/records/warm-ups.json."""
+SERVERS = ("mysql-9.7", "mariadb-11.8")
 NAMES = ("hot-spot", "zipf-0.9")
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.75)
 """Smaller pools, as shares of the data."""
@@ -66,14 +70,28 @@ _RULES = tuple(
 
 def loads() -> tuple[Distribution, ...]:
     """The loads, each of which has a known hot set."""
-    return tuple(each for each in DISTRIBUTIONS if each.name in NAMES)
+    return tuple(distribution for distribution in DISTRIBUTIONS if distribution.name in NAMES)
 
 
-def measure(load: Distribution, server: Server, say: Callable[[str], None]) -> Data:
+def parts() -> list[Part]:
+    """The measurements: each load on each server."""
+    return [
+        Part(GROUP, f"{server}, {distribution.name}", server, OPTIONS, partial(measure, distribution), TAKES)
+        for server in SERVERS
+        for distribution in loads()
+    ]
+
+
+def load(part: str) -> str:
+    """The load of a part."""
+    return part.partition(", ")[2]
+
+
+def measure(distribution: Distribution, server: Server, say: Callable[[str], None]) -> Data:
     """Watch a warm-up, then count the reads of smaller pools under the same load.
 
     Args:
-        load: Which pages are asked for.
+        distribution: Which pages are asked for.
         server: Runs with OPTIONS.
         say: Takes a progress message.
 
@@ -86,17 +104,17 @@ def measure(load: Distribution, server: Server, say: Callable[[str], None]) -> D
         NotShown: Prometheus recorded nothing.
     """
     with server.connect() as connection:
-        for table, pages in load.tables.items():
+        for table, pages in distribution.tables.items():
             make_table(connection, table, pages)
     server.restart({"innodb-buffer-pool-size": f"{POOL}M"})
     say("the pool warms up")
-    client = Client(server, load)
+    client = Client(server, distribution)
     with _watched(server) as watching:
         began = time.time() - SCRAPE
         client.run(_FILLING, _RATE)
-        before = _Counts.of(server, client)
+        before = Counts.of(server, client)
         client.run(_AFTER, _RATE)
-        after = _Counts.of(server, client)
+        after = Counts.of(server, client)
         filling = asyncio.run(_recorded(watching, began))
     accesses = (after.accesses - before.accesses) / (after.done - before.done)
     client.close()
@@ -104,11 +122,11 @@ def measure(load: Distribution, server: Server, say: Callable[[str], None]) -> D
     for share in SHARES:
         say(f"a pool of {share:.0%} of the data is measured")
         server.restart({"innodb-buffer-pool-size": f"{mebibytes(share)}M"})
-        client = Client(server, load)
+        client = Client(server, distribution)
         client.run(_SETTLE + _PER_SHARE * share, _FAST)
-        before = _Counts.of(server, client)
+        before = Counts.of(server, client)
         client.run(_MEASURE, _FAST)
-        after = _Counts.of(server, client)
+        after = Counts.of(server, client)
         client.close()
         measured[str(share)] = round((after.read - before.read) / (after.done - before.done), 5)
     return {"pages": PAGES, "filling": filling, "accesses": round(accesses, 3), "measured": measured}
@@ -122,9 +140,9 @@ def mebibytes(share: float) -> int:
 class Client:
     """Point lookups by primary key, no faster than a rate."""
 
-    def __init__(self, server: Server, load: Distribution) -> None:
+    def __init__(self, server: Server, distribution: Distribution) -> None:
         """Connect."""
-        self._load, self._chooser = load, random.Random(7)
+        self._distribution, self._chooser = distribution, random.Random(7)
         self._connection = server.connect()
         self.done = 0
 
@@ -137,7 +155,7 @@ class Client:
                 if ahead > 0:
                     time.sleep(ahead)
                     continue
-                look_up(cursor, self._load.choose(self._chooser, self.done, _BATCH))
+                look_up(cursor, self._distribution.choose(self._chooser, self.done, _BATCH))
                 self.done += _BATCH
 
     def close(self) -> None:
@@ -145,18 +163,25 @@ class Client:
         self._connection.close()
 
 
-class _Counts:
-    """Counters at a time."""
+class Counts(NamedTuple):
+    """Counters at a time.
 
-    def __init__(self, done: int, read: float, gets: float, *, mariadb: bool) -> None:
-        self.done, self.read = done, read
-        self.accesses = gets - (0.0 if mariadb else read)
+    Attributes:
+        done: Lookups.
+        read: Pages read.
+        accesses: Gets, without those that MySQL repeats after a read.
+    """
+
+    done: int
+    read: float
+    accesses: float
 
     @classmethod
-    def of(cls, server: Server, client: Client) -> _Counts:
+    def of(cls, server: Server, client: Client) -> Counts:
+        """The counters now."""
         read = pool_statistic(server, "NUMBER_PAGES_READ")
         gets = global_status(server, "Innodb_buffer_pool_read_requests")
-        return cls(client.done, read, gets, mariadb=server.name.startswith("mariadb"))
+        return cls(client.done, read, gets if server.name.startswith("mariadb") else gets - read)
 
 
 @contextlib.contextmanager
@@ -184,13 +209,13 @@ async def _recorded(url: str, began: float) -> dict[str, list[list[float]]]:
     """By exporter, what Prometheus recorded since then, as the fleet asks for it."""
     end = time.time()
     daily = Grid(end, (end - began) / days.COUNT, days.COUNT)
-    found = {}
+    recorded = {}
     async with Prometheus(url) as client:
         for exporter, job in JOBS.items():
             key = ServerKey("127.0.0.1", {"instance": "127.0.0.1"})
             [seen] = (await days.ask(FleetReader(client, Identity(), f'job="{job}"', daily), (key,))).values()
-            found[exporter] = _rows(seen.filling)
-    return found
+            recorded[exporter] = _rows(seen.filling)
+    return recorded
 
 
 def _rows(filling: Counters) -> list[list[Any]]:

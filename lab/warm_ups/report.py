@@ -8,12 +8,10 @@ from typing import Any
 from lab.curves.workloads import WORKLOADS
 from lab.harness import records
 from lab.reports.markdown import ran_on, table
-from lab.warm_ups import judge, recorded
-from lab.warm_ups.campaign import GROUP, load
-from lab.warm_ups.judge import EVERY, Case
-from lab.warm_ups.measure import SCRAPE, SHARES, loads
+from lab.warm_ups import judge
+from lab.warm_ups.judge import EVERY, SmallerPool
+from lab.warm_ups.measure import GROUP, SCRAPE, SERVERS, SHARES, loads
 
-_SERVERS = ("mysql-9.7", "mariadb-11.8")
 _HEAD = """\
 
 ## Warm-ups
@@ -46,67 +44,65 @@ tenth point alone stand for pools that fill sooner, or for scrapes further apart
 
 def section() -> str:
     """The section; empty while there is no record."""
-    judged, scraped = records.load(recorded.GROUP), records.load(GROUP)
-    if judged is None and scraped is None:
+    recorded, scraped = records.load(judge.RECORDED), records.load(GROUP)
+    if recorded is None and scraped is None:
         return ""
-    return _HEAD + (_of_recordings(judged) if judged else "") + (_through_prometheus(scraped) if scraped else "")
+    return _HEAD + (_of_recordings(recorded) if recorded else "") + (_through_prometheus(scraped) if scraped else "")
 
 
 def _of_recordings(record: Mapping[str, Any]) -> str:
-    every = list(recorded.cases(record))
-    rows = [_row(each.name, [case for case in every if case.load == each.name]) for each in WORKLOADS]
-    rows.append(_row("**without scans**", [case for case in every if not scanned(case)]))
-    rows.append(_row("**beside scans**", [case for case in every if scanned(case)]))
+    pools = judge.recorded(record)
+    rows = [_row(workload.name, [pool for pool in pools if pool.load == workload.name]) for workload in WORKLOADS]
+    rows.append(_row("**without scans**", [pool for pool in pools if not pool.scanned]))
+    rows.append(_row("**beside scans**", [pool for pool in pools if pool.scanned]))
     return f"{_RECORDED}{_table('workload', rows)}{_READ_AS}{ran_on(record)}\n"
 
 
-def scanned(case: Case) -> bool:
-    """Whether scans ran beside it."""
-    return case.load.endswith("-scans")
-
-
 def _through_prometheus(record: Mapping[str, Any]) -> str:
-    parts = record["parts"].items()
-    every = [case for name, part in parts for case in judge.cases(part["server"], load(name), part["data"])]
-    rows = []
-    for source, title in (("own", "the sidecar"), ("peer", "mysqld_exporter")):
-        for number in EVERY:
-            some = [case for case in every if (case.source, case.every) == (source, number)]
-            rows.append(_row(f"{title}, {_points(number)}", some))
-    return f"{_SCRAPED}{_table('series of', rows)}\n{_sizes(every)}\n{ran_on(record)}\n"
+    pools = judge.scraped(record)
+    rows = [
+        _row(
+            f"{title}, {_points(every)}",
+            [pool for pool in pools if (pool.source, pool.every) == (source, every)],
+        )
+        for source, title in (("own", "the sidecar"), ("peer", "mysqld_exporter"))
+        for every in EVERY
+    ]
+    return f"{_SCRAPED}{_table('series of', rows)}\n{_sizes(pools)}\n{ran_on(record)}\n"
 
 
 def _table(first: str, rows: Sequence[Sequence[str]]) -> str:
     return table((first, "pools", "median error", "a tenth is off by more than", "errors", "at most as foretold"), rows)
 
 
-def _row(name: str, some: Sequence[Case]) -> list[str]:
-    if not some:
+def _row(name: str, pools: Sequence[SmallerPool]) -> list[str]:
+    if not pools:
         return [name, "0", "", "", "", ""]
-    found = judge.verdict(some)
+    errors = [pool.error for pool in pools]
     return [
         name,
-        str(found.cases),
-        f"{found.median:.0%}",
-        f"{found.tenth:.0%}",
-        f"{found.least:+.0%} … {found.worst:+.0%}",
-        f"{found.held} of {found.cases}",
+        str(len(pools)),
+        f"{judge.median(pools):.0%}",
+        f"{judge.tenth(pools):.0%}",
+        f"{min(errors):+.0%} … {max(errors):+.0%}",
+        f"{sum(pool.held for pool in pools)} of {len(pools)}",
     ]
 
 
-def _sizes(every: Sequence[Case]) -> str:
+def _sizes(pools: Sequence[SmallerPool]) -> str:
     """Each load's pools, by the sidecar's series with all points."""
-    rows = []
-    for server in _SERVERS:
-        for each in loads():
-            known = {
-                case.share: f"{case.expected:.3f}, not {case.measured:.3f} ({case.error:+.0%})"
-                for case in every
-                if (case.server, case.load, case.source, case.every) == (server, each.name, "own", 1)
-            }
-            rows.append([server, each.name, *(known.get(share, "–") for share in SHARES)])
-    said = "; ".join(f"{each.name}: {each.about}" for each in loads())
-    head = f"Pages read a lookup, foretold and measured, with a pool of so much of the data ({said}):\n\n"
+    cells = {
+        (pool.server, pool.load, pool.share): f"{pool.expected:.3f}, not {pool.measured:.3f} ({pool.error:+.0%})"
+        for pool in pools
+        if (pool.source, pool.every) == ("own", 1)
+    }
+    rows = [
+        [server, load.name, *(cells.get((server, load.name, share), "–") for share in SHARES)]
+        for server in SERVERS
+        for load in loads()
+    ]
+    about = "; ".join(f"{load.name}: {load.about}" for load in loads())
+    head = f"Pages read a lookup, foretold and measured, with a pool of so much of the data ({about}):\n\n"
     return head + table(["server", "load", *(f"{share:.0%}" for share in SHARES)], rows)
 
 

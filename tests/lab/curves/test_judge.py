@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from lab.curves import judge
-from lab.curves.judge import Advised, Case
+from lab.curves.judge import AdvisedSize, SizeCase
+from lab.reports import criterion
 
 SIZES = {"0.5": [1.9, 1.8, 2.1], "1.5": [0.3, 0.2, 0.4], "2": [0.1, 0.05, 0.12], "3": [0, 0, 0.01]}
 
 
-def case(measured: float, expected: float | None, low: float = 0.0, high: float = 0.0, times: float = 2.0) -> Case:
-    return Case("mysql-9.7", "uniform", times, measured, 0.01, expected, low, high)
+def case(measured: float, expected: float | None, low: float = 0.0, high: float = 0.0, times: float = 2.0) -> SizeCase:
+    return SizeCase(times, measured, 0.01, expected, low, high)
 
 
 def data(**said: Any) -> dict[str, Any]:
@@ -37,7 +38,7 @@ def data(**said: Any) -> dict[str, Any]:
     ],
 )
 def test_chance_is_allowed_for_at_both_ends_and_no_answer_misses(
-    given: Case, *, below_high: bool, inside: bool
+    given: SizeCase, *, below_high: bool, inside: bool
 ) -> None:
     assert (given.below_high, given.inside) == (below_high, inside)
 
@@ -51,7 +52,7 @@ def test_a_high_end_may_be_a_quarter_of_todays_reads_above() -> None:
 
 
 def test_reads_are_compared_for_what_was_done_as_shares_of_todays() -> None:
-    found = list(judge.cases("mysql-9.7", "uniform", data(sizes=SIZES)))
+    found = list(judge.cases(data(sizes=SIZES)))
     assert [(each.times, each.measured, each.expected) for each in found] == [
         (0.5, 2.0, 1.9),
         (1.5, 0.25, 0.3),
@@ -62,17 +63,14 @@ def test_reads_are_compared_for_what_was_done_as_shares_of_todays() -> None:
 
 
 def test_bounds_that_are_kept_and_bounds_that_are_not() -> None:
-    kept = judge.bounds(list(judge.cases("mysql-9.7", "uniform", data(sizes=SIZES))))
-    assert [bound.holds for bound in kept] == [True] * 8
-    blind = judge.bounds(list(judge.cases("mysql-9.7", "uniform", data(unanswerable="why"))))
-    assert [bound.holds for bound in blind] == [False] * 6 + [True] * 2
-    wide = judge.bounds([case(0.1, 0.3, 0.0, 0.9)])
-    assert [bound.found for bound in wide] == pytest.approx([1.0, 1.0, 1.0, 0.0, 0.2, None, None, None])
+    assert [bound.holds for bound in judge.criteria([data(sizes=SIZES)])] == [True] * 8
+    assert [bound.holds for bound in judge.criteria([data(unanswerable="why")])] == [False] * 6 + [True] * 2
 
 
 def test_the_error_at_half_the_size_has_a_bound_of_its_own() -> None:
-    found = judge.bounds([case(2.0, 2.2, 1.0, 3.0, times=0.5), case(1.4, 1.45, 1.0, 2.0, times=0.75)])
-    assert [(round(bound.found or 0, 3), bound.wanted) for bound in found[4:6]] == [(0.05, 0.1), (0.2, 0.25)]
+    near, half = judge.criteria([data(sizes=SIZES)])[4:6]
+    assert (near.most, near.cases, half.most, half.cases) == (0.1, 3, 0.25, 1)
+    assert [near.value, half.value] == pytest.approx([0.0, 0.1])
 
 
 @pytest.mark.parametrize(
@@ -87,28 +85,27 @@ def test_an_advised_size_is_judged_between_measured_ones(
     times: float, promised: float, measured: float, enough: float, *, kept: bool, tight: bool
 ) -> None:
     said = data(sizes=SIZES, advice={"times": times, "promised": promised - 0.01, "error": 0.01})
-    [found] = judge.advised("mysql-9.7", "uniform", said)
-    assert found.measured == pytest.approx(measured)
-    assert found.enough == pytest.approx(enough, abs=0.011)
-    assert (found.kept, found.tight) == (kept, tight)
+    size = judge.advised(said)
+    assert size is not None
+    assert size.measured == pytest.approx(measured)
+    assert size.enough == pytest.approx(enough, abs=0.011)
+    assert (size.kept, size.tight) == (kept, tight)
 
 
 def test_without_advice_none_is_judged() -> None:
-    assert list(judge.advised("mysql-9.7", "uniform", data(sizes=SIZES))) == []
+    assert judge.advised(data(sizes=SIZES)) is None
 
 
 def test_broken_bounds_are_named() -> None:
+    [first, *_] = criterion.broken(judge.criteria([data(unanswerable="why")]))
+    assert first == "there is an answer: 0, not at least 1, of 4"
     job = {"grown": 0, "blind": 0, "judged": 9}
-    kept = {("mysql-9.7", "uniform"): data(sizes=SIZES)}
-    assert list(judge.broken(kept, {"mysql-9.7": job})) == []
-    [first, *_] = judge.broken({("mysql-9.7", "uniform"): data(unanswerable="why")}, {})
-    assert first == "there is an answer: 0.0%, not 100%, of 4"
-    [text] = judge.broken(kept, {"mysql-9.7": job | {"grown": 2}})
-    assert text == "mysql-9.7: a larger pool was advised 2 times for a job that reads everything once"
-    [text] = judge.broken(kept, {"mysql-9.7": job | {"judged": 0}})
-    assert text == "mysql-9.7: the rule was blind 0 times, and judged 0 times"
+    assert list(criterion.broken(judge.of_jobs({"mysql-9.7": job}))) == []
+    for name, value in (("grown", 2), ("blind", 1), ("judged", 0)):
+        [text] = criterion.broken(judge.of_jobs({"mysql-9.7": job | {name: value}}))
+        assert text.startswith("mysql-9.7: ")
 
 
 def test_an_advice_that_is_much_larger_than_needed_is_not_tight() -> None:
-    assert Advised("mysql-9.7", "uniform", 2.0, 0.2, 0.1, 1.6).tight
-    assert not Advised("mysql-9.7", "uniform", 2.0, 0.2, 0.1, 1.59).tight
+    assert AdvisedSize(2.0, 0.2, 0.1, 1.6).tight
+    assert not AdvisedSize(2.0, 0.2, 0.1, 1.59).tight

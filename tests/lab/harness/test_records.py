@@ -11,7 +11,6 @@ import pytest
 from lab.bench.registry import BENCHMARKS
 from lab.experiments import EXPERIMENTS
 from lab.experiments import report as experiments
-from lab.experiments.base import Criterion
 from lab.gauntlet.workload import SERVERS
 from lab.harness import records
 from lab.harness.records import NotShown, Part
@@ -21,7 +20,8 @@ from lab.proofs import report as proofs
 from lab.proofs.gaps import UNPROVED
 from lab.proofs.record import Comparison, EvidenceCheck, MeasuredEffect
 from lab.reports import pictures
-from lab.warm_ups import campaign as warm_ups
+from lab.reports.criterion import Criterion
+from lab.warm_ups import measure as warm_ups
 
 PROVED = tuple(dict.fromkeys(proof.rule for proof in PROOFS))
 OFF = 0.002  # relative, for numbers in a picture: another machine may round differently
