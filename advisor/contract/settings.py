@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from advisor.contract.templates import exact_binary, value_text
 from exporter import knowledge
 from exporter.server import Server
 
@@ -123,3 +124,15 @@ class Setting:
 
 
 SETTINGS = {name: Setting(name, known) for name, known in knowledge.SETTINGS.items()}
+
+
+def setting_text(setting: str, value: SettingValue | None) -> str:
+    """A value of a setting for people, also of one that only another version of innodb-advisor knows."""
+    if value is None:
+        return "unknown"
+    return exact_binary(value) if is_size(setting) and not isinstance(value, str) else value_text(value)
+
+
+def is_size(setting: str) -> bool:
+    """Whether the values of a setting are bytes."""
+    return setting in SETTINGS and SETTINGS[setting].unit == "bytes"

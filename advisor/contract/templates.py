@@ -65,6 +65,13 @@ def _integer(value: FactValue) -> str:
     return f"{float(value):.0f}"
 
 
+def value_text(value: float | str, unit: str = "") -> str:
+    """A value for people: bytes in binary units, other numbers with commas between thousands."""
+    if isinstance(value, str):
+        return value
+    return binary(value) if unit.split(" ", maxsplit=1)[0] == "bytes" else f"{value:,}"
+
+
 def duration(seconds: FactValue) -> str:
     """Seconds below two minutes, minutes below two hours, else hours."""
     value = float(seconds)

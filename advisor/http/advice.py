@@ -11,6 +11,7 @@ from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import Field
 
+from advisor.advice import resolution
 from advisor.advice.service import Unseen
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.http import examples, pages
@@ -20,7 +21,7 @@ from advisor.http.limits import costly
 from advisor.http.problems import documented, near
 from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, graded
 from advisor.render import advice as documents
-from advisor.render import outcomes, resolution
+from advisor.render import outcomes
 
 _FORMS = (JSON, PLAIN, MARKDOWN)
 _FORM = "JSON, markdown or plain text, as the Accept header asks"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from advisor.contract.recommendation import Number, tidy
+from advisor.contract.settings import setting_text
 from advisor.contract.templates import binary
-from advisor.ledger.entry import Compared, Outcome, Promise, Result
+from advisor.ledger.entry import Changed, Compared, Outcome, Promise, Result
 
 _BYTES = "bytes"
 
@@ -17,6 +18,21 @@ def amount(value: Number, unit: str) -> str:
 def named(compared: Compared) -> str:
     """A quantity with what it is of."""
     return f"{compared.quantity} of {'.'.join(compared.subject.values())}" if compared.subject else compared.quantity
+
+
+def change(changed: Changed) -> str:
+    """A setting with both values."""
+    before, after = (
+        setting_text(changed.setting, value if value is None or isinstance(value, str) else tidy(float(value)))
+        for value in (changed.before, changed.after)
+    )
+    return f"{changed.setting} {before} -> {after}"
+
+
+def changed(outcome: Outcome) -> str:
+    """The change of an outcome, such as ``changed: innodb_old_blocks_pct 37 -> 50``."""
+    changes = ", ".join(map(change, outcome.changes))
+    return f"changed: {changes}" + (", another value than it advised" if outcome.rule and not outcome.followed else "")
 
 
 def rise(worse: Compared) -> str:

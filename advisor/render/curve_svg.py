@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
-from advisor.contract.recommendation import Number
-from advisor.contract.templates import binary, duration, exact_binary
-from advisor.contract.visible import visible, visible_lines
-from advisor.pool.answer import MissCurve, PoolSize, Reads
-from advisor.render.phrases import shortened, value_text
+from advisor.contract.templates import binary, duration, exact_binary, value_text
+from advisor.contract.visible import visible
+from advisor.pool.answer import MissCurve, Reads
+from advisor.render.phrases import shortened
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _HEIGHT = 720.0, 78.0, 700.0, 58.0, 340.0
 """Of the picture, and of the plot in it; pixels."""
@@ -39,16 +38,27 @@ text { font: 12px system-ui, sans-serif; fill: var(--ink); } .title { font-size:
 
 
 @dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the plot: its class, its name in the legend, and its points in bytes and reads."""
+
+    kind: str
+    name: str
+    points: list[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
 class _Scales:
     """Bytes and reads to pixels: bytes by their logarithm.
 
     Attributes:
         smallest, largest: Bytes at both ends.
+        step: Reads between two lines of the grid.
         most: Reads at the top.
     """
 
     smallest: float
     largest: float
+    step: float
     most: float
 
     @classmethod
@@ -60,8 +70,9 @@ class _Scales:
         smallest, largest = min(sizes), max(sizes)
         if smallest == largest:
             smallest, largest = smallest / 2, largest * 2
-        apart = _step(max(*reads, float(curve.pages_read_per_second)))
-        return cls(smallest, largest, apart * math.ceil(max(*reads, float(curve.pages_read_per_second), apart) / apart))
+        most = max(*reads, float(curve.pages_read_per_second))
+        step = _round_step(most)
+        return cls(smallest, largest, step, step * max(1, math.ceil(most / step)))
 
     def x(self, size: float) -> float:
         share = math.log(size / self.smallest) / math.log(self.largest / self.smallest)
@@ -77,85 +88,83 @@ class _Scales:
 
 def svg(curve: MissCurve) -> str:
     """The picture as a document."""
-    scales, keys = _Scales.of(curve), tuple(_keys(curve))
+    scales, lines = _Scales.of(curve), tuple(_lines(curve))
+    keys = [("expected", "expected"), ("band", "low to high")]
+    keys.append(("measured", f"today: {value_text(curve.pages_read_per_second)} measured"))
+    keys += [("filled", "measured while the pool filled")] if curve.filled else []
+    keys += [(line.kind, line.name) for line in lines]
     bottom = _TOP + _HEIGHT + 3 * _LINE
     height = bottom + _LINE * (math.ceil(len(keys) / 2) + 1)
     root = ET.Element(
         "svg", {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {_WIDTH:g} {height:g}", "role": "img"}
     )
-    _text(root, "title", "Pages read from disk a second, by the size of the buffer pool")
-    _text(root, "desc", _description(curve))
-    _text(root, "style", STYLE)
+    sizes = "; ".join(f"{size.name}: {_reads(size.pages_read_per_second)}" for size in curve.sizes)
+    about = f"innodb_buffer_pool_size is {exact_binary(curve.pool_bytes)}. Pages read a second: {sizes}."
+    ET.SubElement(root, "title").text = "Pages read from disk a second, by the size of the buffer pool"
+    ET.SubElement(root, "desc").text = about
+    ET.SubElement(root, "style").text = STYLE
     _put(root, "rect", "paper", width="100%", height="100%")
     _label(root, 16, 24, shortened(curve.server, 60), "title")
     _label(root, 16, 24 + _LINE, f"pages read from disk a second; watched {duration(curve.watched_seconds)}", "quiet")
     _axes(root, curve, scales)
-    _plot(root, curve, scales)
+    _plot(root, curve, scales, lines)
     for number, (kind, name) in enumerate(keys):
         _key(root, 16 + number % 2 * _WIDTH / 2, bottom + _LINE * (number // 2 + 0.5), kind, name)
     return ET.tostring(root, encoding="unicode") + "\n"
 
 
+def _lines(curve: MissCurve) -> Iterator[_Line]:
+    """The lines beside that of the expected reads."""
+    if curve.scanned:
+        points = [(float(size.bytes), float(size.scan_pages_read_per_second)) for size in curve.sizes]
+        yield _Line("scans", "of these, by full scans", points)
+    first = curve.first_pages_read_per_second
+    if first.high:
+        points = [(float(size.bytes), float(first.expected)) for size in curve.sizes]
+        yield _Line("first", "read for the first time: no pool saves it", points)
+    for number, (table, reads) in enumerate([*curve.by_table().items()][:_TABLES]):
+        points = [(float(size.bytes), float(reads[size.times])) for size in curve.sizes if size.times in reads]
+        yield _Line(f"t{number}", f"{shortened(table, _LONGEST_NAME)}, without full scans", points)
+
+
 def _axes(root: ET.Element, curve: MissCurve, scales: _Scales) -> None:
-    apart = _step(scales.most)
-    for number in range(round(scales.most / apart) + 1):
-        at = scales.y(number * apart)
-        _put(root, "line", "grid", x1=_LEFT, x2=_RIGHT, y1=at, y2=at)
-        _label(root, _LEFT - 8, at + 4, _short(number * apart), "quiet end")
+    for number in range(round(scales.most / scales.step) + 1):
+        y = scales.y(number * scales.step)
+        _put(root, "line", "grid", x1=_LEFT, x2=_RIGHT, y1=y, y2=y)
+        _label(root, _LEFT - 8, y + 4, _short(number * scales.step), "quiet end")
     bottom = _TOP + _HEIGHT
     taken: list[float] = []
     for size in sorted(curve.sizes, key=lambda size: size.times != 1):  # today's first
-        at = scales.x(size.bytes)
-        if all(abs(at - other) >= _APART for other in taken):
-            taken.append(at)
-            edge = " end" if at > _RIGHT - _APART / 2 else " middle"
-            _label(root, at, bottom + _LINE, binary(size.bytes), edge.strip())
-            _label(root, at, bottom + 2 * _LINE, size.name, f"quiet{edge}")
+        x = scales.x(size.bytes)
+        if all(abs(x - other) >= _APART for other in taken):
+            taken.append(x)
+            edge = "end" if x > _RIGHT - _APART / 2 else "middle"
+            _label(root, x, bottom + _LINE, binary(size.bytes), edge)
+            _label(root, x, bottom + 2 * _LINE, size.name, f"quiet {edge}")
 
 
-def _plot(root: ET.Element, curve: MissCurve, scales: _Scales) -> None:
-    sizes, today = curve.sizes, scales.x(curve.pool_bytes)
-    low = [(size.bytes, size.pages_read_per_second.low) for size in sizes]
-    high = [(size.bytes, size.pages_read_per_second.high) for size in sizes]
+def _plot(root: ET.Element, curve: MissCurve, scales: _Scales, lines: Sequence[_Line]) -> None:
+    today = scales.x(curve.pool_bytes)
+    low, expected, high = (
+        [(float(size.bytes), float(getattr(size.pages_read_per_second, bound))) for size in curve.sizes]
+        for bound in ("low", "expected", "high")
+    )
     _put(root, "polygon", "band", points=scales.line([*high, *reversed(low)]))
     _put(root, "line", "today", x1=today, x2=today, y1=_TOP, y2=_TOP + _HEIGHT)
-    if curve.scanned:
-        points = [(size.bytes, size.scan_pages_read_per_second) for size in sizes]
-        _put(root, "polyline", "scans", points=scales.line(points))
-    first = curve.first_pages_read_per_second
-    if first.high:
-        points = [(size.bytes, first.expected) for size in sizes]
-        _put(root, "polyline", "first", points=scales.line(points))
-    for number, (_, reads) in enumerate(_tables(curve)):
-        points = [(size.bytes, reads[size.times]) for size in sizes if size.times in reads]
-        _put(root, "polyline", f"t{number}", points=scales.line(points))
-    points = [(size.bytes, size.pages_read_per_second.expected) for size in sizes]
-    _put(root, "polyline", "expected", points=scales.line(points))
-    for size in sizes:
-        point = _dot(root, "size", 3.5, scales.x(size.bytes), scales.y(size.pages_read_per_second.expected))
-        _text(point, "title", _tip(size))
+    for line in (*lines, _Line("expected", "", expected)):
+        _put(root, "polyline", line.kind, points=scales.line(line.points))
+    for size, (_, reads) in zip(curve.sizes, expected, strict=True):
+        dot = _dot(root, "size", 3.5, scales.x(size.bytes), scales.y(reads))
+        tip = f"{binary(size.bytes)}, {size.name}: {_reads(size.pages_read_per_second)}"
+        ET.SubElement(dot, "title").text = tip
     for filled in curve.filled:
         if filled.bytes > 0:
             _dot(root, "filled", 3, scales.x(filled.bytes), scales.y(filled.pages_read_per_second))
     _dot(root, "measured", 5, today, scales.y(curve.pages_read_per_second))
 
 
-def _keys(curve: MissCurve) -> Iterator[tuple[str, str]]:
-    """Class and name of each entry of the legend."""
-    yield "expected", "expected"
-    yield "band", "low to high"
-    yield "measured", f"today: {value_text(curve.pages_read_per_second)} measured"
-    if curve.filled:
-        yield "filled", "measured while the pool filled"
-    if curve.scanned:
-        yield "scans", "of these, by full scans"
-    if curve.first_pages_read_per_second.high:
-        yield "first", "read for the first time: no pool saves it"
-    for number, (name, _) in enumerate(_tables(curve)):
-        yield f"t{number}", f"{shortened(name, _LONGEST_NAME)}, without full scans"
-
-
 def _key(root: ET.Element, x: float, y: float, kind: str, name: str) -> None:
+    """An entry of the legend."""
     match kind:
         case "band":
             _put(root, "rect", kind, x=x, y=y - 6, width=24, height=12)
@@ -164,20 +173,6 @@ def _key(root: ET.Element, x: float, y: float, kind: str, name: str) -> None:
         case _:
             _put(root, "polyline", kind, points=f"{x:g},{y:g} {x + 24:g},{y:g}")
     _label(root, x + 32, y + 4, name, "")
-
-
-def _tables(curve: MissCurve) -> list[tuple[str, dict[Number, Number]]]:
-    """Name, and expected reads by multiple of today's size, of the tables with the most reads."""
-    return list(curve.by_table().items())[:_TABLES]
-
-
-def _description(curve: MissCurve) -> str:
-    sizes = "; ".join(f"{size.name}: {_reads(size.pages_read_per_second)}" for size in curve.sizes)
-    return f"innodb_buffer_pool_size is {exact_binary(curve.pool_bytes)}. Pages read a second: {sizes}."
-
-
-def _tip(size: PoolSize) -> str:
-    return f"{binary(size.bytes)}, {size.name}: {_reads(size.pages_read_per_second)}"
 
 
 def _reads(reads: Reads) -> str:
@@ -191,27 +186,20 @@ def _put(parent: ET.Element, tag: str, kind: str, **attributes: float | str) -> 
 
 
 def _dot(parent: ET.Element, kind: str, radius: float, x: float, y: float) -> ET.Element:
-    """A new circle."""
     return _put(parent, "circle", kind, cx=x, cy=y, r=radius)
 
 
-def _label(parent: ET.Element, x: float, y: float, content: str, kind: str) -> None:
-    """A new text at a place."""
-    _put(parent, "text", kind, x=x, y=y).text = visible(content)
+def _label(parent: ET.Element, x: float, y: float, text: str, kind: str) -> None:
+    _put(parent, "text", kind, x=x, y=y).text = visible(text)
 
 
-def _text(parent: ET.Element, tag: str, content: str) -> None:
-    """A new element with a text and nothing else."""
-    ET.SubElement(parent, tag).text = visible_lines(content)
-
-
-def _step(most: float) -> float:
+def _round_step(most: float) -> float:
     """A round step with at most six of them up to ``most``."""
     if most <= 0:
         return 1.0
     least = most / 5
     power = 10.0 ** math.floor(math.log10(least))
-    return next(round_number * power for round_number in (1.0, 2.0, 5.0, 10.0) if round_number * power >= least * 0.999)
+    return next(digit * power for digit in (1.0, 2.0, 5.0, 10.0) if digit * power >= least * 0.999)
 
 
 def _short(value: float) -> str:

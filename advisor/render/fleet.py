@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from urllib.parse import urlencode, urlsplit
 
 from advisor.contract.fleet import Capacity, CapacityEstimate, FleetBlindSpot, FleetFinding, FleetReport, Source
 from advisor.contract.recommendation import Severity
+from advisor.contract.settings import setting_text
 from advisor.contract.templates import binary, duration
 from advisor.render import html
 from advisor.render.advice import evidence_table
@@ -27,7 +28,7 @@ from advisor.render.document import (
     Toned,
     plain,
 )
-from advisor.render.phrases import counted, effect, instructions, moment, setting_text, shortened, statement
+from advisor.render.phrases import counted, effect, instructions, moment, shortened, statement
 
 SOURCES = {Source.VERDICT: "its sidecar", Source.SIDECAR: "innodb_* series", Source.MYSQLD_EXPORTER: "mysqld_exporter"}
 """Where what is known of a server comes from."""
@@ -160,8 +161,8 @@ def _listed(findings: Sequence[FleetFinding]) -> TextTable:
     rows = tuple(
         (
             _severity(finding.severity),
-            _name(finding.server),
-            _name(finding.rule),
+            finding.server,
+            finding.rule,
             _subject(finding),
             _change(finding),
             _saved(finding.read_bytes_saved_per_second),
@@ -256,40 +257,29 @@ def _blocks(sections: _Sections, size: ReportSize, links: Mapping[str, Link]) ->
 
 
 def _cut(table: TextTable, most: int, links: Mapping[str, Link]) -> TextTable:
-    """The rows that there is room for, their names as links."""
+    """The rows that there is room for, each text cut, and names as links."""
     rows, room = [], _TABLE_BYTES
     for row in table.rows[:most]:
-        room -= sum(len(escape(plain(cell)).encode()) for cell in row)
+        cells = tuple(links.get(cell, _line(cell)) if isinstance(cell, str) else cell for cell in row)
+        room -= sum(len(escape(plain(cell)).encode()) for cell in cells)
         if room < 0:
             break
-        rows.append(tuple(links.get(cell, cell) if isinstance(cell, str) else cell for cell in row))
+        rows.append(cells)
     return replace(table, rows=tuple(rows))
 
 
 def _sums(report: FleetReport) -> _Sections:
     rules = tuple(
-        (
-            _severity(rule.severity),
-            _name(rule.rule),
-            f"{rule.findings:,}",
-            f"{rule.servers:,}",
-            _saved(rule.read_bytes_saved_per_second),
-        )
+        (_severity(rule.severity), rule.rule, rule.findings, rule.servers, _saved(rule.read_bytes_saved_per_second))
         for rule in report.rules
     )
-    columns = ("severity", "rule", "findings", "servers", "saves")
     note = "Of two findings on one table only the larger counts."
-    yield "By rule", note, TextTable(columns, rules, right=(2, 3, 4))
+    yield "By rule", note, TextTable(("severity", "rule", "findings", "servers", "saves"), rules, right=(4,))
     servers = tuple(
-        (
-            _severity(server.worst),
-            _name(server.server),
-            f"{server.findings:,}",
-            _saved(server.read_bytes_saved_per_second),
-        )
+        (_severity(server.worst), server.server, server.findings, _saved(server.read_bytes_saved_per_second))
         for server in report.top_servers
     )
-    yield "Top servers", "", TextTable(("worst", "server", "findings", "saves"), servers, right=(2, 3))
+    yield "Top servers", "", TextTable(("worst", "server", "findings", "saves"), servers, right=(3,))
 
 
 def _gaps(report: FleetReport) -> _Sections:
@@ -297,53 +287,38 @@ def _gaps(report: FleetReport) -> _Sections:
     if report.capacity is not None:
         yield from _capacity(report.capacity)
     yield "Blind spots", "What these rules would find there is not known.", _blind(report)
-    not_asked = tuple((f"{len(some.servers):,}", _line(some.reason), _some(some.servers)) for some in report.not_asked)
-    table = TextTable(("servers", "reason", "which"), not_asked, right=(0,))
-    yield "Not asked", "Nothing is said of these servers.", table
-    yield "To know of servers", "", _noted(report)
+    not_asked = tuple((len(some.servers), some.reason, _some(some.servers)) for some in report.not_asked)
+    columns = ("servers", "reason", "which")
+    yield "Not asked", "Nothing is said of these servers.", TextTable(columns, not_asked)
+    noted: dict[str, list[str]] = {}
+    for server in report.servers:
+        for note in server.notes:
+            noted.setdefault(note, []).append(server.name)
+    rows = tuple((len(names), note, _some(names)) for note, names in noted.items())
+    yield "To know of servers", "", TextTable(("servers", "what", "which"), rows)
     left = report.not_modelled
-    not_modelled = ((f"{len(left):,}", _some(left)),) if left else ()
     note = "The time for models was over (--model-seconds); rules with a model are undecided there."
-    yield "Not modelled", note, TextTable(("servers", "which"), not_modelled, right=(0,))
-    vanished = tuple((_name(server.server), moment(server.at)) for server in report.vanished)
+    yield "Not modelled", note, TextTable(("servers", "which"), ((len(left), _some(left)),) if left else ())
+    vanished = tuple((server.server, moment(server.at)) for server in report.vanished)
     note = "Series knew them an hour ago and know them no more."
     yield "Vanished", note, TextTable(("server", "last sample"), vanished)
-    warnings = tuple((_line(warning),) for warning in report.warnings)
+    warnings = tuple((warning,) for warning in report.warnings)
     yield "Warnings", "", TextTable(("what Prometheus said, and what is odd",), warnings)
 
 
 def _blind(report: FleetReport) -> TextTable:
-    """A row for each lack: one that is missing may blind a dozen rules."""
+    """A row for each lack: one that is missing may blind a dozen rules, on more or fewer servers."""
     lacks: dict[tuple[Source, str, str | None], list[FleetBlindSpot]] = {}
     for spot in report.blind:
         lacks.setdefault((spot.source, spot.lacks, spot.cure), []).append(spot)
-    rows = tuple(
-        (
-            _spread([spot.servers for spot in spots]),
-            _name(lack),
-            _line(", ".join(dict.fromkeys(spot.rule for spot in spots))),
-            SOURCES[source],
-            _line(cure or ""),
-            _name(next((spot.examples[0] for spot in spots if spot.examples), "")),
-        )
-        for (source, lack, cure), spots in lacks.items()
-    )
-    return TextTable(("servers", "lacks", "blind rules", "seen by", "cure", "such as"), rows, right=(0,))
-
-
-def _spread(counts: Sequence[int]) -> str:
-    """The number of servers that a lack blinds a rule on; rules differ where versions do."""
-    return f"{counts[0]:,}" if len({*counts}) == 1 else f"{min(counts):,} to {max(counts):,}"
-
-
-def _noted(report: FleetReport) -> TextTable:
-    """What to know of servers: a row for each note."""
-    servers: dict[str, list[str]] = {}
-    for server in report.servers:
-        for note in server.notes:
-            servers.setdefault(note, []).append(server.name)
-    rows = tuple((f"{len(names):,}", _line(note), _some(names)) for note, names in servers.items())
-    return TextTable(("servers", "what", "which"), rows, right=(0,))
+    rows = []
+    for (source, lack, cure), spots in lacks.items():
+        fewest, most = min(spot.servers for spot in spots), max(spot.servers for spot in spots)
+        servers = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
+        rules = ", ".join(dict.fromkeys(spot.rule for spot in spots))
+        example = next((spot.examples[0] for spot in spots if spot.examples), "")
+        rows.append((servers, lack, rules, SOURCES[source], cure or "", example))
+    return TextTable(("servers", "lacks", "blind rules", "seen by", "cure", "such as"), tuple(rows), right=(0,))
 
 
 def _capacity(capacity: Capacity) -> _Sections:
@@ -356,9 +331,9 @@ def _capacity(capacity: Capacity) -> _Sections:
     table = TextTable(columns, tuple(map(_estimate, capacity.servers)), right=(1, 2, 3, 4, 5))
     yield _CAPACITY, f"{note} Left out: {left_out}." if left_out else note, table
     trials = tuple(
-        (_name(server.server), _statements(server.change.apply), _statements(server.change.rollback))
-        for server in capacity.servers
-        if server.change is not None
+        (estimate.server, _statements(estimate.change.apply), _statements(estimate.change.rollback))
+        for estimate in capacity.servers
+        if estimate.change is not None
     )
     yield "Trials of less memory", "", TextTable(("server", "try", "roll back"), trials)
 
@@ -366,16 +341,17 @@ def _capacity(capacity: Capacity) -> _Sections:
 def _estimate(estimate: CapacityEstimate) -> tuple[str, ...]:
     error = "" if estimate.error is None else f" ±{estimate.error:.0%}"
     return (
-        _name(estimate.server),
+        estimate.server,
         *map(binary, (estimate.pool_bytes, estimate.enough_bytes, estimate.may_go_bytes)),
         f"{estimate.reads_now:,.0f}/s",
         f"{estimate.reads_predicted:,.0f}/s{error}",
-        f"{_line(estimate.method)}, {estimate.days:,.0f} days",
+        f"{estimate.method}, {estimate.days:,.0f} days",
     )
 
 
-def _statements(statements: Iterable[str]) -> str:
-    return " ".join(statement(sql, _LINE) for sql in statements)
+def _statements(statements: Sequence[str]) -> str:
+    """Short enough that no cell cuts them."""
+    return " ".join(statement(sql, _LINE // 2) for sql in statements)
 
 
 def _some(names: Sequence[str]) -> str:

@@ -12,35 +12,11 @@ from advisor.contract.recommendation import Action, Change, Number
 from advisor.contract.visible import visible
 from advisor.render.phrases import statement
 
-COLUMNS = (
-    "severity",
-    "rule",
-    "server",
-    "subject",
-    "setting",
-    "from",
-    "to",
-    "apply",
-    "rollback",
-    "persist",
-    "option_file",
-    "where",
-    "action",
-    "read_bytes_saved_per_second",
-    "quantity",
-    "now",
-    "predicted",
-    "unit",
-    "confidence",
-    "source",
-    "flavour",
-    "version",
-    "notes",
-    "summary",
-    "fingerprint",
-    "page",
+HEADER = (
+    "severity,rule,server,subject,setting,from,to,apply,rollback,persist,option_file,where,action,"
+    "read_bytes_saved_per_second,quantity,now,predicted,unit,confidence,source,flavour,version,notes,summary,fingerprint,page"
 )
-"""The names of the columns. New ones come last."""
+"""The first line: names of the columns. New ones come last."""
 _FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20|]")
 """The beginning of what a spreadsheet may take for a formula, in ASCII and in full width."""
 
@@ -53,9 +29,10 @@ def csv(report: FleetReport) -> str:
     """
     servers = {server.name: server for server in report.servers}
     file = io.StringIO()
-    lines = writer(file, lineterminator="\r\n")
-    lines.writerow(COLUMNS)
-    lines.writerows(map(_safe, _row(finding, servers.get(finding.server))) for finding in report.findings)
+    file.write(f"{HEADER}\r\n")
+    writer(file, lineterminator="\r\n").writerows(
+        map(_safe, _row(finding, servers.get(finding.server))) for finding in report.findings
+    )
     return file.getvalue()
 
 

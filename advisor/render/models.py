@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from advisor.contract.recommendation import Number, tidy
-from advisor.contract.templates import binary, duration, exact_binary
+from advisor.contract.settings import setting_text
+from advisor.contract.templates import binary, duration, exact_binary, value_text
 from advisor.models.lru.scenario import Pass
 from advisor.pool.answer import MissCurve
 from advisor.pool.what_if import Amount, TableOutcome, WhatIf
 from advisor.render.document import Bar, Block, Cell, Heading, Paragraph, TextDocument, TextTable
-from advisor.render.phrases import setting_text, value_text
 
 _TABLES = 10
 """Tables of a curve that are shown; JSON has all of them."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from advisor.contract.recommendation import Number, tidy
+from advisor.contract.recommendation import Number
+from advisor.contract.settings import setting_text
 from advisor.contract.templates import duration
-from advisor.ledger.entry import Changed, Compared, Outcome, Promise, RememberedFinding, Result
+from advisor.ledger import words
+from advisor.ledger.entry import Compared, Outcome, Promise, RememberedFinding, Result
 from advisor.ledger.grades import GradedStretch, Grades
 from advisor.ledger.history import GoneFinding, History
 from advisor.ledger.words import amount, named
 from advisor.render.document import Block, Card, Details, Heading, Paragraph, TextDocument, TextTable, Tone
-from advisor.render.phrases import counted, moment, setting_text, statement
+from advisor.render.phrases import counted, moment, statement
 
 NOTHING = Paragraph("No change of a setting was seen.")
 _TONES: dict[Result, Tone] = {Result.KEPT: "good", Result.MISSED: "warning", Result.OPEN: "info"}
@@ -61,22 +63,13 @@ def cards(outcomes: Iterable[Outcome], level: int = 2) -> list[Card]:
     """A card for each outcome: when, which settings, and what became of it."""
     return [
         Card(
-            f"{moment(outcome.at)}  {'; '.join(map(change, outcome.changes))}: {outcome.result.value}",
+            f"{moment(outcome.at)}  {'; '.join(map(words.change, outcome.changes))}: {outcome.result.value}",
             (Details(tuple(_details(outcome))),),
             tone="critical" if outcome.harm else _TONES.get(outcome.result),
             level=level,
         )
         for outcome in outcomes
     ]
-
-
-def change(changed: Changed) -> str:
-    """A setting with both values."""
-    before, after = (
-        setting_text(changed.setting, value if value is None or isinstance(value, str) else tidy(float(value)))
-        for value in (changed.before, changed.after)
-    )
-    return f"{changed.setting} {before} -> {after}"
 
 
 def _details(outcome: Outcome) -> Iterator[tuple[str, str]]:

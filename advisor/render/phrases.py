@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Protocol
 
 from advisor.contract.changes import BY_SQL
-from advisor.contract.recommendation import Action, Alternative, Change, Effect, Evidence, Number, tidy
-from advisor.contract.settings import SETTINGS
-from advisor.contract.templates import binary, exact_binary
+from advisor.contract.fleet import FleetFinding
+from advisor.contract.recommendation import Alternative, Change, Effect, Evidence, Recommendation, tidy
+from advisor.contract.settings import is_size, setting_text
+from advisor.contract.templates import value_text
 from advisor.contract.visible import visible, visible_lines
 
-_BYTES = "bytes"
 _WHOLE = 10
 """Bounds of a quantity from here on are whole numbers."""
 _NAME = re.compile("`(?:[^`]|``)*`")
 """A name in SQL. Of a statement only the rule's author ends a line, and never in a name."""
 
 
-class Advised(Protocol):
-    """What a finding advises, of one server or of a fleet's."""
-
-    @property
-    def changes(self) -> Sequence[Change]: ...  # noqa: D102 - as Recommendation has them
-    @property
-    def actions(self) -> Sequence[Action]: ...  # noqa: D102
-
-
-def instructions(finding: Advised, longest: int | None = None) -> Iterator[tuple[str, str]]:
+def instructions(finding: Recommendation | FleetFinding, longest: int | None = None) -> Iterator[tuple[str, str]]:
     """What to do: label and text of each line; only statements have several lines.
 
     Args:
-        finding: What it advises.
+        finding: Of one server, or of a fleet.
         longest: Characters of a line that there is room for.
     """
     for change in finding.changes:
@@ -78,24 +68,13 @@ def _change(change: Change, longest: int | None) -> Iterator[tuple[str, str]]:
         ("keep", change.persist, change.to),
     )
     for label, statements, value in kinds:
-        comment = f"  -- {setting_text(change.setting, value)}" if _is_size(change.setting) else ""
+        comment = f"  -- {setting_text(change.setting, value)}" if is_size(change.setting) else ""
         yield from ((label, f"{statement(sql, longest)}{comment}") for sql in statements)
     yield "option file" if change.via == BY_SQL else "set", shortened(change.config, longest)
     if change.via != BY_SQL:
         yield "where", shortened(change.via, longest)
     if change.note:
         yield "note", shortened(change.note, longest)
-
-
-def setting_text(setting: str, value: Number | str | None) -> str:
-    """A value of a setting, also of one that only another version of innodb-advisor knows."""
-    if value is None:
-        return "unknown"
-    return exact_binary(value) if _is_size(setting) and not isinstance(value, str) else value_text(value)
-
-
-def _is_size(setting: str) -> bool:
-    return setting in SETTINGS and SETTINGS[setting].unit == _BYTES
 
 
 def effect(predicted: Effect) -> str:
@@ -130,18 +109,11 @@ def moment(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def value_text(value: Number | str, unit: str = "") -> str:
-    """A value for people: bytes in binary units, other numbers with commas between thousands."""
-    if isinstance(value, str):
-        return value
-    return binary(value) if unit.split(" ", maxsplit=1)[0] == _BYTES else f"{value:,}"
-
-
 def quantity(evidence: Evidence) -> str:
     """The value of a fact with its unit; bytes have theirs already."""
     unit = evidence.unit
-    if unit.split(" ", maxsplit=1)[0] == _BYTES:
-        unit = unit.removeprefix(_BYTES).strip()
+    if unit.split(" ", maxsplit=1)[0] == "bytes":
+        unit = unit.removeprefix("bytes").strip()
     return f"{value_text(evidence.value, evidence.unit)} {unit}".strip()
 
 

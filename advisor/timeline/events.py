@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen, Number, tidy
-from advisor.contract.settings import SETTINGS
-from advisor.contract.templates import duration, exact_binary
+from advisor.contract.settings import SETTINGS, setting_text
+from advisor.contract.templates import duration
 from advisor.observe.window import changed_settings, restarted
 from exporter.collectors.status import STATUS
 from exporter.collectors.variables import VARIABLES
@@ -128,7 +128,7 @@ def _restart(before: Snapshot, after: Snapshot) -> str:
 def _settings(before: Snapshot, after: Snapshot) -> Iterator[Event]:
     for name in changed_settings(before, after):
         old, new = _value(before, name), _value(after, name)
-        text = f"{name}: {_shown(name, old)} → {_shown(name, new)}"
+        text = f"{name}: {setting_text(name, old)} → {setting_text(name, new)}"
         yield Event(at=after.at, kind="setting", text=text, setting=name, before=old, after=new)
 
 
@@ -137,11 +137,3 @@ def _value(snapshot: Snapshot, name: str) -> Number | str | None:
     if isinstance(found, float):
         return tidy(found) if math.isfinite(found) else str(found)
     return found
-
-
-def _shown(name: str, value: Number | str | None) -> str:
-    if value is None:
-        return "unknown"
-    if isinstance(value, str):
-        return value
-    return exact_binary(value) if SETTINGS[name].unit == "bytes" else f"{value:,}"

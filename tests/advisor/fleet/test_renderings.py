@@ -169,7 +169,7 @@ def test_silence_says_what_it_rests_on() -> None:
         assert "Nothing to change in what could be seen" in partly
         assert "No server: Prometheus has no innodb_up" in none
         assert "Nothing to change" not in none
-    assert RENDERINGS["csv"](nobody) == f"{','.join(fleet_csv.COLUMNS)}\r\n"
+    assert RENDERINGS["csv"](nobody) == f"{fleet_csv.HEADER}\r\n"
 
 
 def test_csv_has_one_line_for_each_finding_with_the_values_of_the_json(everything: FleetReport) -> None:

@@ -11,6 +11,7 @@ import pytest
 from advisor.advice.assessment import Assessment, assess
 from advisor.advice.judgement import Options, judge
 from advisor.advice.replay import Replaying
+from advisor.advice.resolution import gone
 from advisor.ledger.entry import Changed, RememberedFinding, Result
 from advisor.ledger.history import GoneFinding
 from advisor.ledger.ledger import Ledger
@@ -18,7 +19,6 @@ from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.render import outcomes, text
 from advisor.render.markdown import markdown
-from advisor.render.resolution import gone
 from advisor.rules import check
 from advisor.rules.rulebook import Rulebook, RuleSet
 from tests.advisor.building import RULES_FOLDER, capture, captured

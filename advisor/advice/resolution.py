@@ -7,18 +7,17 @@ from collections.abc import Iterator
 from advisor.advice.assessment import Assessment
 from advisor.contract.recommendation import Blind, Failed, Severity
 from advisor.ledger import words
-from advisor.ledger.entry import Outcome, RememberedFinding
+from advisor.ledger.entry import RememberedFinding
 from advisor.ledger.history import GoneFinding, newest, of_finding
 from advisor.ledger.ledger import Ledger, rule_versions
-from advisor.render import outcomes
 from exporter.collectors.status import STATUS
 
 
 def gone(finding: RememberedFinding, ledger: Ledger, last: Assessment | None, problem: str = "") -> GoneFinding:
-    """What is to be said of it.
+    """Since when a finding is gone, and why.
 
     Args:
-        finding: It was told, and is not in the last advice.
+        finding: It stood earlier, and is not in the last advice.
         ledger: What became of changes.
         last: What the rules said last; None where nothing is known of the server now.
         problem: Why nothing is known of it.
@@ -26,7 +25,7 @@ def gone(finding: RememberedFinding, ledger: Ledger, last: Assessment | None, pr
     resolved_at = finding.resolved_at
     if resolved_at is None and last is not None and last.is_gone(finding):
         resolved_at = last.advice.at  # the ledger takes it yet
-    now = _said_now(finding, last) if last is not None else (f"nothing is known of the server now: {problem}",)
+    now = _now(finding, last) if last is not None else (f"nothing is known of the server now: {problem}",)
     return GoneFinding(
         fingerprint=finding.fingerprint,
         rule=finding.rule,
@@ -47,12 +46,12 @@ def _in_between(
     """What happened after it was last seen, and before it was gone."""
     until = float("inf") if resolved_at is None else resolved_at
     last_seen = ledger.last_seen(finding)
-    since = [each for each in newest(ledger.outcomes.values()) if last_seen <= each.at <= until]
-    own = [each for each in since if each.fingerprint == finding.fingerprint]
-    told: dict[str, None] = {}
-    for each in own[:1] or since:
-        told[words.followed(each) if each.followed and own else _changed(each)] = None
-    yield from told
+    outcomes = [outcome for outcome in newest(ledger.outcomes.values()) if last_seen <= outcome.at <= until]
+    own = [outcome for outcome in outcomes if outcome.fingerprint == finding.fingerprint]
+    if own:
+        yield words.followed(own[0]) if own[0].followed else words.changed(own[0])
+    else:
+        yield from dict.fromkeys(map(words.changed, outcomes))
     status = None if last is None else last.snapshot[STATUS]
     if last is not None and status is not None and last.snapshot.at - status["uptime"] > last_seen:
         yield "the server restarted"
@@ -61,26 +60,20 @@ def _in_between(
         yield "its rule was changed"
 
 
-def _changed(outcome: Outcome) -> str:
-    """The change of an outcome."""
-    changes = ", ".join(map(outcomes.change, outcome.changes))
-    return f"changed: {changes}" + (", another value than it advised" if outcome.rule and not outcome.followed else "")
-
-
-def _said_now(finding: RememberedFinding, last: Assessment) -> Iterator[str]:
+def _now(finding: RememberedFinding, last: Assessment) -> Iterator[str]:
     """What its rule says of its subject."""
     rule = last.rule_set.rule(finding.rule)
     if rule is None:
         yield f"there is no rule {finding.rule} any more"
         return
-    about = last.about(finding)
-    if not about:
+    evaluations = last.about(finding)
+    if not evaluations:
         yield f"there is no {'.'.join(finding.subject.values())} among {rule.file.for_each} now"
-    for each in about:
-        match each.verdict:
+    for evaluation in evaluations:
+        match evaluation.verdict:
             case Blind(lacks=lacks, reason=reason):
                 yield f"its rule is blind now: {lacks}: {reason}"
             case Failed(reason=reason):
                 yield f"its rule fails now: {reason}"
             case None:
-                yield from (f"now {' '.join(str(refusal).split())}" for refusal in each.refusals)
+                yield from (f"now {' '.join(str(refusal).split())}" for refusal in evaluation.refusals)
