@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Iterator
 
 import click
 
 from lab.curves import campaign as curves
 from lab.experiments import EXPERIMENTS
 from lab.harness import records
-from lab.harness.campaign import ATTEMPTS, Campaign, Reporter
+from lab.harness.campaign import ATTEMPTS, Campaign, Reporter, interruptible
 from lab.harness.records import Part, PartResult
-from lab.proofs import parts, short_form
+from lab.proofs import SHORT, parts
 from lab.reports import criterion
-from lab.servers import NAMES, interrupt_on_signals
+from lab.servers import NAMES
 from lab.warm_ups import judge as warm_up_judge
 from lab.warm_ups import measure as warm_ups
 from tools import docs
 
-FAILED, UNAVAILABLE, INTERRUPTED = 1, 2, 130
 CHOICES = (*EXPERIMENTS, curves.GROUP, warm_ups.GROUP)
 
 
@@ -51,106 +50,85 @@ def main(  # noqa: PLR0917 - one argument an option
 
     Exit status: 0 all results hold, 1 a result does not hold, 2 a server is unavailable here, 130 interrupted.
     """
-    groups = _groups(experiments, rules, proofs_only=proofs_only or (short and not (rules or experiments)))
-    wanted = {str(part) for part in short_form()} if short else None
-    flat = [
-        part
-        for group in groups.values()
-        for part in group
-        if (wanted is None or str(part) in wanted) and (not servers or part.server in servers)
-    ]
-    curve_parts = [
-        part
-        for part in curves.parts()
-        if (curves.GROUP in experiments or not (experiments or rules or proofs_only or short))
-        and (not servers or part.server in servers)
-    ]
-    everything = [*flat, *curve_parts]
-    if listing:
-        for part in everything:
-            click.echo(f"{part.takes:5.0f} s  {part}")
-        click.echo(f"{len(everything)} parts, about {sum(part.takes for part in everything) / 60:.0f} minutes")
-        return
-    interrupt_on_signals()
-    reporter = Reporter(sum(part.takes for part in everything))
-    campaign = Campaign(flat, reporter, attempts=1 if short else ATTEMPTS)
-    if fresh:
-        campaign.forget()
-    try:
-        done = campaign.run()
-        complete = _complete(groups, done)
-        measured = curves.run(curve_parts, reporter, fresh=fresh)
-        if not (short or servers):
-            _record(complete, measured, reporter)
-        broken = _broken(complete)
-    except KeyboardInterrupt:
-        reporter.note("\ninterrupted; no server is left behind. The same command continues with the remaining parts.")
-        sys.exit(INTERRUPTED)
-    if flat and len(done) == len(flat):
-        campaign.forget()
-    unavailable = {**campaign.unavailable, **measured.unavailable}
-    failed = {**campaign.failed, **broken, **measured.failed}
-    for name, why in (unavailable | failed).items():
-        reporter.note(f"FAILED {name}: {why}")
-    for name, why in campaign.not_now.items():
-        reporter.note(f"not now {name}: {why}")
-    reporter.note(f"{len(done) + len(measured.results)} of {len(everything)} parts done, {len(failed)} failed")
-    sys.exit(FAILED if failed else UNAVAILABLE if unavailable else 0)
-
-
-def _groups(experiments: tuple[str, ...], rules: tuple[str, ...], *, proofs_only: bool) -> dict[str, list[Part]]:
-    """The chosen parts, or all, by group."""
-    found: dict[str, list[Part]] = {}
+    proofs_only = proofs_only or (short and not (rules or experiments))
     everything = not (experiments or rules or proofs_only)
-    for part in (part for each in EXPERIMENTS.values() for part in each.parts):
-        if everything or part.subject in experiments:
-            found.setdefault(part.group, []).append(part)
-    if everything or warm_ups.GROUP in experiments:
-        found[warm_ups.GROUP] = warm_ups.parts()
-    for part in parts():
-        if everything or proofs_only or part.subject in rules:
-            found.setdefault(part.group, []).append(part)
     if unknown := set(rules) - {part.subject for part in parts()}:
         raise click.UsageError(f"there is no proof of a rule {min(unknown)}; see --list")
-    return found
+    chosen = [part for part in _others() if everything or part.subject in experiments]
+    chosen += [part for part in parts() if everything or proofs_only or part.subject in rules]
+    chosen = [part for part in chosen if not short or str(part) in SHORT]
+    curve_parts = curves.parts() if everything or curves.GROUP in experiments else []
+    if servers:
+        chosen, curve_parts = ([part for part in some if part.server in servers] for some in (chosen, curve_parts))
+    if listing:
+        for part in (*chosen, *curve_parts):
+            click.echo(f"{part.takes:5.0f} s  {part}")
+        seconds = sum(part.takes for part in (*chosen, *curve_parts))
+        click.echo(f"{len(chosen) + len(curve_parts)} parts, about {seconds / 60:.0f} minutes")
+        return
+    reporter = Reporter(sum(part.takes for part in (*chosen, *curve_parts)))
+    campaign = Campaign(chosen, reporter, attempts=1 if short else ATTEMPTS)
+    if fresh:
+        campaign.forget()
+    with interruptible(reporter):
+        campaign.run()
+        groups = _complete(chosen, campaign.done)
+        measured = curves.run(curve_parts, reporter, fresh=fresh)
+        if not (short or servers):
+            _record(groups, measured, reporter)
+        broken = _broken(groups)
+    if campaign.complete:
+        campaign.forget()
+    campaign.parts += curve_parts
+    campaign.done += measured.results
+    campaign.failed |= measured.failed
+    campaign.unavailable |= measured.unavailable
+    campaign.exit(broken)
 
 
-def _complete(groups: dict[str, list[Part]], done: list[PartResult]) -> dict[str, list[PartResult]]:
+def _others() -> Iterator[Part]:
+    """The parts of the experiments and the warm-ups."""
+    for experiment in EXPERIMENTS.values():
+        yield from experiment.parts
+    yield from warm_ups.parts()
+
+
+def _complete(chosen: list[Part], done: list[PartResult]) -> dict[str, list[PartResult]]:
     """The groups whose parts are all done."""
-    by_part = {str(each.part): each for each in done}
+    results = {str(result.part): result for result in done}
+    missing = {part.group for part in chosen if str(part) not in results}
     return {
-        name: [by_part[str(part)] for part in group]
-        for name, group in groups.items()
-        if all(str(part) in by_part for part in group)
+        group: [results[str(part)] for part in chosen if part.group == group]
+        for group in dict.fromkeys(part.group for part in chosen)
+        if group not in missing
     }
 
 
-def _record(complete: dict[str, list[PartResult]], measured: curves.CurvesRun, reporter: Reporter) -> None:
+def _record(groups: dict[str, list[PartResult]], measured: curves.CurvesRun, reporter: Reporter) -> None:
     """Write the records of complete groups, and the pages."""
-    for name, results in complete.items():
-        records.save(name, results)
+    for group, results in groups.items():
+        records.save(group, results)
     if measured.complete:
         measured.record()
         warm_up_judge.record()
-    if complete or measured.complete:
+    if groups or measured.complete:
         docs.write()
-        reporter.note(f"{len(complete) + measured.complete} records in lab/records; the pages are up to date")
+        reporter.note(f"{len(groups) + measured.complete} records in lab/records; the pages are up to date")
 
 
-def _broken(complete: dict[str, list[PartResult]]) -> dict[str, str]:
-    """The experiments' criteria that do not hold, and the warm-ups' bounds."""
-    failures: dict[str, str] = {}
+def _broken(groups: dict[str, list[PartResult]]) -> list[str]:
+    """The criteria of the experiments and the warm-ups that do not hold."""
+    broken = []
     for experiment in EXPERIMENTS.values():
-        if (results := complete.get(f"experiments/{experiment.id}")) is not None:
-            conclusion = experiment.conclude({result.part.name: result.data for result in results})
-            failures[experiment.id] = "; ".join(criterion.broken(conclusion.criteria))
+        if (done := groups.get(f"experiments/{experiment.id}")) is not None:
+            conclusion = experiment.conclude({result.part.name: result.data for result in done})
+            broken += [f"{experiment.id}: {text}" for text in criterion.broken(conclusion.criteria)]
     pools = [
         pool
-        for result in complete.get(warm_ups.GROUP, ())
+        for result in groups.get(warm_ups.GROUP, ())
         for pool in warm_up_judge.through_prometheus(result.part.server, result.part.name, result.data)
     ]
-    failures[warm_ups.GROUP] = "; ".join(criterion.broken(warm_up_judge.criteria(pools)))
-    return {name: text for name, text in failures.items() if text}
+    return broken + [f"{warm_ups.GROUP}: {text}" for text in criterion.broken(warm_up_judge.criteria(pools))]
 
 
 if __name__ == "__main__":

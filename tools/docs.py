@@ -271,7 +271,7 @@ def documents() -> dict[Path, str]:
     if (measured := bench.document(BENCHMARKS)) is not None:
         found[bench.PAGE] = measured
     found[PAGES / "README.md"] = _index()
-    proved = proofs.found()
+    proved = proofs.recorded()
     for each in rules():
         found[PAGES / f"{each.id}.md"] = _MADE + _page(each, proved=each.id in proved)
     return found

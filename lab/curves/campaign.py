@@ -58,7 +58,6 @@ def _part(server: str, workload: CurveWorkload) -> Part:
         server,
         measure.OPTIONS | {"innodb-buffer-pool-size": f"{measure.mebibytes(workload, 1.0)}M"},
         partial(measure.measure, workload, recording(server, workload.name)),
-        workload.takes,
         partial(datasets.prepared, server, workload.load.dataset, measure.OPTIONS),
         _version(workload.name),
     )
@@ -67,7 +66,7 @@ def _part(server: str, workload: CurveWorkload) -> Part:
 def _job(server: str) -> Part:
     work = partial(once.measure, recording(server, once.NAME))
     name = f"{server}, {once.NAME}"
-    return Part(GROUP, name, server, measure.OPTIONS, work, once.TAKES, version=_version(once.NAME))
+    return Part(GROUP, name, server, measure.OPTIONS, work, version=_version(once.NAME))
 
 
 def run(chosen: Sequence[Part], reporter: Reporter, *, fresh: bool = False) -> CurvesRun:

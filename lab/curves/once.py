@@ -22,7 +22,6 @@ from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, make_table
 from lab.servers import Server
 
 NAME = "everything-once"
-TAKES = 25.0
 _MEBIBYTES = 20
 """Size of the pool, a tenth of the table."""
 _SECONDS = 10

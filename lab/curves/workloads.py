@@ -47,11 +47,6 @@ class CurveWorkload:
         """That the load lasts at most."""
         return round(PATIENCE * self.rest) + 120
 
-    @property
-    def takes(self) -> float:
-        """Approximate seconds of the measurement."""
-        return self.rest + 50
-
 
 def _tpcc(warehouses: int, rest: float) -> CurveWorkload:
     return CurveWorkload(f"tpcc-{warehouses}", f"go-tpc's TPC-C, {warehouses} warehouses", TpcC(warehouses), rest)

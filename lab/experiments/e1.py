@@ -171,7 +171,6 @@ PARTS = (
         PARALLEL,
         OPTIONS | {"innodb-redo-log-capacity": "512M"},
         partial(measure, tables=(GROWN, ORDERED), threads=THREADS),
-        takes=170.0,
     ),
     Part(
         "experiments/E1",
@@ -179,7 +178,6 @@ PARTS = (
         SERIAL,
         OPTIONS | {"innodb-log-file-size": "256M"},
         partial(measure, tables=(GROWN,), threads=(1,)),
-        takes=60.0,
     ),
 )
 

@@ -67,7 +67,6 @@ RUNS = {
 }
 STEPS = {"mysql-5.6": SLOWED, "mysql-9.7": SLOWED, "mariadb-10.11": FULL_SPEED}
 """Each server's run with a constant free list."""
-TAKES = {"mysql-5.6": 190.0, "mysql-9.7": 170.0, "mariadb-10.11": 30.0}
 
 
 def scenario(server: str, run: ScanRun) -> Scenario:
@@ -96,7 +95,7 @@ def _measure(name: str) -> Callable[[Server, Callable[[str], None]], Data]:
     return run
 
 
-PARTS = tuple(Part(GROUP, name, name, {}, _measure(name), TAKES[name]) for name in RUNS)
+PARTS = tuple(Part(GROUP, name, name, {}, _measure(name)) for name in RUNS)
 Results = Mapping[tuple[str, ScanRun], PassSeries]
 
 

@@ -150,7 +150,6 @@ PARTS = (
         PARALLEL,
         OPTIONS | {"innodb-redo-log-capacity": "1G"},
         partial(measure, settings={str(setting): setting.variables for setting in SETTINGS}),
-        takes=200.0,
     ),
     Part(
         "experiments/E4",
@@ -158,7 +157,6 @@ PARTS = (
         SERIAL,
         OPTIONS | {"innodb-log-file-size": "512M", "innodb-sort-buffer-size": str(scaled(SORT_BUFFER))},
         partial(measure, settings={SERIAL: {}}),
-        takes=60.0,
     ),
 )
 

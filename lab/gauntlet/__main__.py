@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 
@@ -14,11 +13,8 @@ from lab.gauntlet.trial import part
 from lab.gauntlet.workload import SERVERS
 from lab.gauntlet.workloads import MIXES, SEED, workloads
 from lab.harness import records
-from lab.harness.campaign import ATTEMPTS, Campaign, Reporter, unfinished
-from lab.harness.records import Part, PartResult
-from lab.servers import interrupt_on_signals
-
-BROKEN, UNAVAILABLE, INTERRUPTED = 1, 2, 130
+from lab.harness.campaign import ATTEMPTS, Campaign, Reporter, interruptible, unfinished
+from lab.harness.records import Part
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -57,60 +53,40 @@ def main(  # noqa: PLR0917 - one argument an option
     if lane is not None:
         chosen = chosen[lane - 1 :: lanes]
     if listing:
-        click.echo("\n".join(f"{each.takes:5.0f} s  {each}" for each in chosen))
+        click.echo("\n".join(f"{part.takes:5.0f} s  {part}" for part in chosen))
         return
     whole = not (names or servers or short or (seed, number) != (SEED, MIXES))
-    interrupt_on_signals()
-    reporter = Reporter(sum(each.takes for each in chosen))
+    reporter = Reporter(sum(part.takes for part in chosen))
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-gauntlet-") as own:
         folder = unfinished("gauntlet") if whole else Path(own)
         campaign = Campaign(chosen, reporter, folder, attempts=1 if short else ATTEMPTS)
         if fresh:
             campaign.forget()
-        done = _run(campaign, reporter)
-    for text in (text for name, record in _read(done) for text in line(name, record)):
+        with interruptible(reporter):
+            done = campaign.run()
+    results = [(f"{part.part.name} on {part.server}", GauntletRecord.model_validate(part.data)) for part in done]
+    for text in (text for name, record in results for text in line(name, record)):
         reporter.note(text)
-    failures = [f"{name}: {why}" for name, why in (campaign.unavailable | campaign.failed).items()]
-    if lane is None:
-        failures += broken(_read(done))
-        if whole and len(done) == len(chosen):
-            _record(done)
-            campaign.forget()
-            reporter.note("recorded in lab/records/gauntlet; python -m tools.docs brings docs/proofs.md up to date")
-    for text in failures:
-        reporter.note(f"BROKEN {text}")
-    reporter.note(f"{len(done)} of {len(chosen)} workloads done, {len(failures)} bounds broken")
-    sys.exit(UNAVAILABLE if campaign.unavailable else BROKEN if failures else 0)
-
-
-def _run(campaign: Campaign, reporter: Reporter) -> list[PartResult]:
-    try:
-        return campaign.run()
-    except KeyboardInterrupt:
-        reporter.note("\ninterrupted; no server is left behind. The same command continues with the rest.")
-        sys.exit(INTERRUPTED)
-
-
-def _record(done: list[PartResult]) -> None:
-    for server in SERVERS:
-        records.save(f"gauntlet/{server}", [each for each in done if each.server == server])
-
-
-def _read(done: list[PartResult]) -> list[tuple[str, GauntletRecord]]:
-    return [(f"{each.part.name} on {each.server}", GauntletRecord.model_validate(each.data)) for each in done]
+    if whole and campaign.complete and lane is None:
+        for server in SERVERS:
+            records.save(f"gauntlet/{server}", [part for part in done if part.server == server])
+        campaign.forget()
+        reporter.note("recorded in lab/records/gauntlet; python -m tools.docs brings docs/proofs.md up to date")
+    campaign.exit(broken(results) if lane is None else [])
 
 
 def _parts(names: tuple[str, ...], servers: tuple[str, ...], *, short: bool, seed: int, number: int) -> list[Part]:
     """The chosen workloads, one server after the other."""
     known = workloads(seed, number)
-    if unknown := set(names) - {each.name for each in known}:
+    if unknown := set(names) - {workload.name for workload in known}:
         raise click.UsageError(f"there is no workload {min(unknown)}; see --list")
-    chosen = [each for each in known if not names or each.name in names]
     return [
-        part(each, server)
+        part(workload, server)
         for server in servers
-        for each in chosen
-        if server in each.servers and (not short or each.short == server)
+        for workload in known
+        if (not names or workload.name in names)
+        and server in workload.servers
+        and (not short or workload.short == server)
     ]
 
 

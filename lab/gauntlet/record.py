@@ -1,10 +1,10 @@
-"""The record of a workload: what was advised, what was promised, and what was measured."""
+"""The record of a workload: what was advised, what was promised, what was measured, and the bounds of all that."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pydantic import BaseModel, ConfigDict
+from advisor.contract.recommendation import Frozen
 
 MOST_WORSE = 0.05
 """Reads may rise by this share: the bound of the proofs."""
@@ -18,12 +18,8 @@ WITHIN = 0.9
 """The least share of predictions within their own stated error."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Measured(_Frozen):
-    """A quantity a round, before and after; less is better.
+class RoundFigure(Frozen):
+    """A figure of a round, before and after; less is better.
 
     Attributes:
         noise: Two standard errors of the difference, from the rounds before and after.
@@ -32,6 +28,9 @@ class Measured(_Frozen):
     before: float
     after: float
     noise: float
+
+    def __str__(self) -> str:
+        return f"{self.before:,.0f} → {self.after:,.0f}"
 
     @property
     def saved(self) -> float:
@@ -43,7 +42,7 @@ class Measured(_Frozen):
         return -self.saved > max(self.noise, MOST_WORSE * self.before, FEW, price)
 
 
-class Promise(_Frozen):
+class PromisedSaving(Frozen):
     """A finding's effect, in pages or merges a round.
 
     Attributes:
@@ -60,7 +59,7 @@ class Promise(_Frozen):
     now: float
     predicted: float
     error: float | None
-    measured: Measured
+    measured: RoundFigure
 
     @property
     def promised(self) -> float:
@@ -84,7 +83,7 @@ class Promise(_Frozen):
         return self.measured.saved <= max(0.0, LEAST_KEPT * self.promised)
 
 
-class Entry(_Frozen):
+class FollowedAdvice(Frozen):
     """A finding, or an alternative of one, that was followed.
 
     Attributes:
@@ -106,29 +105,30 @@ class Entry(_Frozen):
     alternative: bool
     applied: tuple[str, ...]
     refused: str = ""
-    promise: Promise | None
-    read: Measured
-    written: Measured
-    busy: Measured
-    tables: Mapping[str, Measured]
+    promise: PromisedSaving | None
+    read: RoundFigure
+    written: RoundFigure
+    busy: RoundFigure
+    tables: Mapping[str, RoundFigure]
 
     @property
     def harm(self) -> tuple[str, ...]:
         """What got worse: all reads, all reads and writes, or the reads of another table."""
         price = PRICE * max(0.0, self.read.saved)
-        both = Measured(
+        both = RoundFigure(
             before=self.read.before + self.written.before,
             after=self.read.after + self.written.after,
             noise=self.read.noise + self.written.noise,
         )
-        of_all = [f"{what} {_change(each)}" for what, each in (("reads", self.read), ("I/O", both)) if each.worse()]
         own = f"{self.subject.get('schema')}/{self.subject.get('table')}"
-        others = {name: each for name, each in self.tables.items() if name != own and each.worse(price)}
+        worse = {what: figure for what, figure in (("reads", self.read), ("I/O", both)) if figure.worse()} | {
+            f"reads of {name}": figure for name, figure in self.tables.items() if name != own and figure.worse(price)
+        }
         refused = [f"refused: {self.refused}"] if self.refused else []
-        return (*refused, *of_all, *(f"reads of {name} {_change(each)}" for name, each in others.items()))
+        return (*refused, *(f"{what} {figure} a round" for what, figure in worse.items()))
 
 
-class GauntletRecord(_Frozen):
+class GauntletRecord(Frozen):
     """A workload on a server.
 
     Attributes:
@@ -154,26 +154,22 @@ class GauntletRecord(_Frozen):
     noise: float
     seconds: float
     busy: float
-    entries: tuple[Entry, ...]
+    entries: tuple[FollowedAdvice, ...]
 
 
 def broken(records: Iterable[tuple[str, GauntletRecord]]) -> list[str]:
     """The bounds that records break, each with its workload: expectations, harm, in vain, and stated errors."""
-    found, within = [], []
+    failures, within = [], []
     for name, record in records:
-        found += [f"{name}: {each}" for each in record.unexpected]
+        failures += [f"{name}: {unexpected}" for unexpected in record.unexpected]
         for entry in record.entries:
             advice = f"{name}: {'an alternative of ' if entry.alternative else ''}{entry.rule}"
-            found += [f"{advice} harms: {each}" for each in entry.harm]
+            failures += [f"{advice} harms: {harm}" for harm in entry.harm]
             if entry.promise is None or entry.refused:
                 continue
             within.append(entry.promise.within)
             if entry.promise.in_vain:
-                found.append(f"{advice} is in vain: {entry.promise.quantity} {_change(entry.promise.measured)}")
+                failures.append(f"{advice} is in vain: {entry.promise.quantity} {entry.promise.measured} a round")
     if within and sum(within) < WITHIN * len(within):
-        found.append(f"{sum(within)} of {len(within)} predictions are within their own stated error")
-    return found
-
-
-def _change(measured: Measured) -> str:
-    return f"{measured.before:,.0f} → {measured.after:,.0f} a round"
+        failures.append(f"{sum(within)} of {len(within)} predictions are within their own stated error")
+    return failures

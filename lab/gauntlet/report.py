@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from lab.gauntlet.record import LEAST_KEPT, MOST_WORSE, PRICE, WITHIN, Entry, GauntletRecord, broken
+from lab.gauntlet.record import LEAST_KEPT, MOST_WORSE, PRICE, WITHIN, FollowedAdvice, GauntletRecord, broken
 from lab.gauntlet.workload import SERVERS
 from lab.harness import records
 from lab.reports.markdown import ran_on, table
@@ -30,46 +30,33 @@ _TITLES = (
     *("workload", "server", "rule", "followed", "quantity", "before", "promised", "after"),
     *("stated error", "within", "all reads", "all writes", "harm", "in vain"),
 )
+_KEPT = "No bound is broken."
 _EXPECTED = ("workload", "load", "expected", *SERVERS)
 
 
 def section() -> str:
     """The section; empty while there are no records."""
-    found = {server: record for server in SERVERS if (record := records.load(f"gauntlet/{server}")) is not None}
-    if not found:
+    recorded = {server: record for server in SERVERS if (record := records.load(f"gauntlet/{server}")) is not None}
+    if not recorded:
         return ""
-    read = {
-        server: {name: GauntletRecord.model_validate(data) for name, data in records.data(record).items()}
-        for server, record in found.items()
+    runs = {
+        (name, server): GauntletRecord.model_validate(data)
+        for server, record in recorded.items()
+        for name, data in records.data(record).items()
     }
-    rows = [
-        _row(name, server, entry)
-        for server, workloads in read.items()
-        for name, record in workloads.items()
-        for entry in record.entries
-    ]
-    promises = [
-        entry.promise
-        for workloads in read.values()
-        for record in workloads.values()
-        for entry in record.entries
-        if entry.promise
-    ]
+    rows = [_row(name, server, entry) for (name, server), record in runs.items() for entry in record.entries]
+    promises = [entry.promise for record in runs.values() for entry in record.entries if entry.promise]
     summary = (
-        f"{sum(len(workloads) for workloads in read.values())} runs, {len(rows)} findings and alternatives followed."
-        f" {sum(each.within for each in promises)} of {len(promises)} predictions are within their own stated error.\n"
+        f"{len(runs)} runs, {len(rows)} findings and alternatives followed."
+        f" {sum(promise.within for promise in promises)} of {len(promises)} predictions are within their own stated"
+        " error.\n"
     )
-    found_broken = broken(
-        (f"{name} on {server}", record) for server, workloads in read.items() for name, record in workloads.items()
-    )
-    verdict = "No bound is broken."
-    if found_broken:
-        verdict = "\n".join(["Broken bounds:\n", *(f"- {each}" for each in found_broken)])
-    names = dict.fromkeys(name for workloads in read.values() for name in workloads)
-    expected = [_expected(name, {server: workloads.get(name) for server, workloads in read.items()}) for name in names]
+    failures = broken((f"{name} on {server}", record) for (name, server), record in runs.items())
+    verdict = "\n".join(["Broken bounds:\n", *(f"- {text}" for text in failures)]) if failures else _KEPT
+    expected = [_expected(name, runs) for name in dict.fromkeys(name for name, _ in runs)]
     return (
         f"{_HEAD}{summary}\n{verdict}\n\n{table(_TITLES, rows)}\n### The workloads\n\n"
-        f"{table(_EXPECTED, expected)}\n" + "\n\n".join(ran_on(record) for record in found.values()) + "\n"
+        f"{table(_EXPECTED, expected)}\n" + "\n\n".join(ran_on(record) for record in recorded.values()) + "\n"
     )
 
 
@@ -82,7 +69,7 @@ def line(name: str, record: GauntletRecord) -> Iterator[str]:
         yield "  " + " | ".join(f"{title} {cell}" for title, cell in cells if cell)
 
 
-def _row(name: str, server: str, entry: Entry) -> list[str]:
+def _row(name: str, server: str, entry: FollowedAdvice) -> list[str]:
     rule = f"`{entry.rule}`{', an alternative' if entry.alternative else ''}"
     cells = ["not a rate", "", "", "", "", ""]
     if (promise := entry.promise) is not None:
@@ -95,15 +82,15 @@ def _row(name: str, server: str, entry: Entry) -> list[str]:
             "yes" if promise.within else f"no, {promise.off:.0%} off",
         ]
     vain = "" if promise is None else "yes" if promise.in_vain else "no"
-    both = [f"{each.before:,.0f} → {each.after:,.0f}" for each in (entry.read, entry.written)]
-    followed = "; ".join(f"`{each.removeprefix('SET GLOBAL ')}`" for each in entry.applied)
+    followed = "; ".join(f"`{statement.removeprefix('SET GLOBAL ')}`" for statement in entry.applied)
+    both = [str(entry.read), str(entry.written)]
     return [name, server, rule, followed, *cells, *both, "; ".join(entry.harm) or "no", vain]
 
 
-def _expected(name: str, found: dict[str, GauntletRecord | None]) -> list[str]:
-    first = next(each for each in found.values() if each is not None)
-    outcomes = {server: "" if each is None else _outcome(each) for server, each in found.items()}
-    return [name, first.about, first.expectation, *(outcomes.get(server, "") for server in SERVERS)]
+def _expected(name: str, runs: Mapping[tuple[str, str], GauntletRecord]) -> list[str]:
+    on = {server: record for server in SERVERS if (record := runs.get((name, server))) is not None}
+    first = next(iter(on.values()))
+    return [name, first.about, first.expectation, *(_outcome(on[server]) if server in on else "" for server in SERVERS)]
 
 
 def _outcome(record: GauntletRecord) -> str:

@@ -1,78 +1,39 @@
-"""Rounds of a workload's clients, and the sidecar that watches them."""
+"""Rounds of a workload's clients, beside which the sidecar watches, and what the server counts in them."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import math
 import random
-import threading
+import re
+import statistics
 import time
 import zlib
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import pymysql
 
-from advisor.observe.window import Window
-from exporter.connection.errors import ServerError
-from exporter.connection.target import from_dsn
-from exporter.sampling.sampler import Sampler
-from exporter.snapshot import Snapshot
-from lab.gauntlet.counters import Counters
-from lab.gauntlet.workload import Workload
+from lab.gauntlet.workload import GauntletWorkload
+from lab.harness.measure import Figures, innodb_metric, pages_read
+from lab.harness.watch import SidecarSampler
+from lab.harness.workloads import ask
 from lab.servers import Server
+from lab.servers.sql import global_status
 
-Result = TypeVar("Result")
-LONGEST = 3600.0
-"""Seconds of a window, as the service takes by default."""
-_INTERVAL = 0.1
-"""Seconds; shorter than a round, so that the history keeps the collection of each round."""
-_RECONNECTIONS = 20
-
-
-class Sidecar:
-    """The sidecar's own sampler beside the load; a context manager.
-
-    Its loop runs in a thread, so that it samples the parallel readers while the clients work.
-    """
-
-    def __init__(self, server: Server) -> None:
-        self._sampler = Sampler(from_dsn(server.dsn), interval=_INTERVAL)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._run(self._sampler.close())
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
-
-    def collect(self) -> None:
-        """One collection. After a restart of the server it connects again."""
-        for _ in range(_RECONNECTIONS):
-            with contextlib.suppress(ServerError):
-                self._run(self._sampler.collect())
-                return
-            time.sleep(0.2)
-        self._run(self._sampler.collect())
-
-    def window(self, snapshots: int) -> Window:
-        """The newest snapshots, as far as they make a window."""
-        history: Sequence[Snapshot] = list(self._sampler.history)[-snapshots:]
-        return Window.of(history, longest=LONGEST)
-
-    def _run(self, work: Coroutine[Any, Any, Result]) -> Result:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+_FILES = (
+    "SELECT FILE_NAME, COUNT_READ FROM performance_schema.file_summary_by_instance"
+    " WHERE EVENT_NAME = 'wait/io/file/innodb/innodb_data_file'"
+)
+_OWN = re.compile(r"/(mysql|sys|performance_schema)/|/#innodb|\.ibu$|ibdata|ibtmp|undo|/mysql\.ibd$")
+_TABLE = re.compile(r"([^/]+/[^/]+)\.ibd$")
+READ, WRITTEN, MERGES, BUSY = "read", "written", "merges", "busy"
+"""Figures of a round: pages that the buffer pool read and wrote, merges of the change buffer, and the seconds that the
+clients worked. The others are pages read from each table's file, by ``schema/table``."""
 
 
-class Rounds:
+class LoadRounds:
     """A workload's clients, which work in rounds; a context manager.
 
     Attributes:
@@ -80,7 +41,7 @@ class Rounds:
         seconds: The duration of each round, its rest included.
     """
 
-    def __init__(self, server: Server, workload: Workload, sidecar: Sidecar) -> None:
+    def __init__(self, server: Server, workload: GauntletWorkload, sidecar: SidecarSampler) -> None:
         self._server, self._sidecar, self._period = server, sidecar, workload.period
         self.cycle = workload.cycle
         self._clients = {**workload.clients, **{name: make(server) for name, make in workload.programs.items()}}
@@ -104,38 +65,67 @@ class Rounds:
                 connection.close()
         self._connections.clear()
 
-    def run(self, times: int) -> list[Counters]:
+    def run(self, times: int) -> list[Figures]:
         """Play rounds, with a collection of the sidecar after each.
 
         Args:
             times: How many; they are made up to whole cycles.
 
         Returns:
-            What the server did in a round: the mean of each cycle.
+            The figures of a round: the mean of each cycle.
         """
-        found: list[Counters] = []
+        rounds: list[Figures] = []
         times = math.ceil(times / self.cycle) * self.cycle
-        before = Counters.of(self._server)
+        before = _counted(self._server)
         for _ in range(times):
             began = time.monotonic()
             self._play()
             busy = time.monotonic() - began
             self._sidecar.collect()
             time.sleep(max(0.05, self._period - (time.monotonic() - began)))
-            after = Counters.of(self._server)
-            found.append(replace(after.since(before), busy=busy))
+            after = _counted(self._server)
+            rounds.append({name: value - before.get(name, 0.0) for name, value in after.items()} | {BUSY: busy})
             before = after
             self.seconds.append(time.monotonic() - began)
-        return [Counters.averaged(found[at : at + self.cycle]) for at in range(0, times, self.cycle)]
+        return [_averaged(rounds[at : at + self.cycle]) for at in range(0, times, self.cycle)]
 
     def _play(self) -> None:
         for name in self._clients:
             if name not in self._connections:
                 self._connections[name] = self._server.connect()
-        running = [
+        shares = [
             self._pool.submit(work, self._connections[name], self._random[name], self._number)
             for name, work in self._clients.items()
         ]
         self._number += 1
-        for each in running:
-            each.result()
+        for share in shares:
+            share.result()
+
+
+def _counted(server: Server) -> Figures:
+    """The server's counters now."""
+    with server.connect() as connection:
+        files = {str(name): float(reads) for name, reads in ask(connection, _FILES)}
+    tables = {
+        table[1]: reads
+        for name, reads in files.items()
+        if not _OWN.search(name) and (table := _TABLE.search(name)) is not None
+    }
+    written = global_status(server, "Innodb_pages_written")
+    return {READ: pages_read(server), WRITTEN: written, MERGES: innodb_metric(server, "ibuf_merges"), **tables}
+
+
+def _averaged(rounds: Sequence[Figures]) -> Figures:
+    names = {name for figures in rounds for name in figures}
+    return {name: statistics.fmean(column(rounds, name)) for name in names}
+
+
+def column(rounds: Sequence[Figures], name: str) -> list[float]:
+    """A figure of each round; 0 where the round has none, for a table that was made later."""
+    return [figures.get(name, 0.0) for figures in rounds]
+
+
+def noise(before: Sequence[float], after: Sequence[float] = ()) -> float:
+    """Two standard errors of the difference between the means, or of the one mean."""
+    variance = sum(statistics.variance(side) / len(side) for side in (before, after) if len(side) > 1)
+    return float(2.0 * variance**0.5)

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from statistics import fmean
 
 import pymysql
 
-from advisor.advice import evaluation
 from advisor.contract.recommendation import Action, Advice, Change, Effect, Recommendation
-from advisor.rules.check import Rule
 from exporter.server import Server as WatchedServer
-from lab.gauntlet.counters import Counters, mean, noise
-from lab.gauntlet.quantities import quantity, read
-from lab.gauntlet.record import FEW, Entry, GauntletRecord, Measured, Promise
-from lab.gauntlet.rounds import Rounds, Sidecar
-from lab.gauntlet.workload import Workload
+from lab.gauntlet.record import FEW, FollowedAdvice, GauntletRecord, PromisedSaving, RoundFigure
+from lab.gauntlet.rounds import BUSY, MERGES, READ, WRITTEN, LoadRounds, column, noise
+from lab.gauntlet.workload import GauntletWorkload
 from lab.harness.follow import Following
+from lab.harness.measure import Figures
 from lab.harness.records import Data, NotShown, Part
-from lab.harness.watch import rules
+from lab.harness.watch import SidecarSampler, judge, rules
 from lab.harness.workloads import make_table, scan
 from lab.processes.program import ProgramFailed
 from lab.servers import Server
 from lab.servers.sql import execute
 
+INTERVAL = 0.1
+"""Least seconds between two snapshots: shorter than a round, so that the history keeps the collection of each round."""
 MEASURED = 5
 """Rounds after advice; three times as many where chance is large."""
 LARGE = 0.1
@@ -42,35 +41,46 @@ RESTORING = 3
 """Rounds that bring the pool back to its state before advice, once another table has filled it."""
 MOST_FOLLOWED = 3
 """Findings of a workload that are followed, the most severe first."""
-PATIENCE = 30.0
-"""A rule's least time budget, seconds: the verdict must not depend on other work on the machine."""
+PASSES = ("passes", "passes_by_parallel_readers")
+"""Evidence of how often the table was read."""
+NOT_RATES = {
+    "rules without a source that they need",
+    "memory for the buffer pool",
+    "pages that a slow shutdown reads to empty the change buffer",
+    "pages of the change buffer after a slow shutdown",
+    "pages that one COUNT(*) goes through",
+    "bytes that a build of the largest index writes to temporary files",
+    "pages of data files that reads and writes leave in the page cache",
+    "age of the checkpoint",
+    "parallel reader threads per core",
+    "seconds per COUNT(*)",
+    "young pages read again after a restart, at most",
+}
+"""Quantities that rounds do not show. The statements are executed all the same, and nothing may get worse."""
 
 _FILLER = "filler"
 _POOL_SIZE = "innodb_buffer_pool_size"
 Say = Callable[[str], None]
+Rounds = Sequence[Figures]
 
 
-def part(workload: Workload, server: str) -> Part:
+def part(workload: GauntletWorkload, server: str) -> Part:
     """A workload on a server, as a part of a campaign."""
-    takes = (workload.warm_up + workload.watched + 10) * max(workload.period, 1.5) + 10
-    return Part(f"gauntlet/{server}", workload.name, server, workload.options_on(server), _run(workload), takes)
 
-
-def _run(workload: Workload) -> Callable[[Server, Say], Data]:
-    def run(server: Server, say: Say) -> Data:
+    def run(running: Server, say: Say) -> Data:
         try:
-            return trial(workload, server, say).model_dump(mode="json")
+            return trial(workload, running, say).model_dump(mode="json")
         except (pymysql.MySQLError, ProgramFailed, KeyError) as error:
             raise NotShown(f"{type(error).__name__}: {error}") from error
 
-    return run
+    return Part(f"gauntlet/{server}", workload.name, server, workload.options_on(server), run)
 
 
-def trial(workload: Workload, server: Server, say: Say) -> GauntletRecord:
+def trial(workload: GauntletWorkload, server: Server, say: Say) -> GauntletRecord:
     """Watch a workload, follow what is advised, and measure."""
     say("its tables are made")
     _prepare(workload, server)
-    with Sidecar(server) as sidecar, Rounds(server, workload, sidecar) as rounds:
+    with SidecarSampler(server, interval=INTERVAL) as sidecar, LoadRounds(server, workload, sidecar) as rounds:
         say("it warms up")
         rounds.run(workload.warm_up)
         _settle(rounds)
@@ -78,29 +88,29 @@ def trial(workload: Workload, server: Server, say: Say) -> GauntletRecord:
         sidecar.collect()
         before, lost = _watch(workload, rounds, sidecar)
         watched = len(before) * workload.cycle
-        seconds = mean(rounds.seconds[-watched:])
+        seconds = fmean(rounds.seconds[-watched:])
         say("all rules judge it")
-        advice = _judge(sidecar, watched + 1)
+        advice = judge(sidecar.window(watched + 1))
         watched_server = sidecar.window(1).latest.server
         entries = list(_followed(workload, server, rounds, advice=advice, before=before, say=say))
     return GauntletRecord(
         about=workload.about,
-        expectation=workload.expectation.why,
+        expectation=workload.expectation,
         reported=workload.reported,
-        said=tuple(each.rule for each in advice.recommendations),
+        said=tuple(finding.rule for finding in advice.recommendations),
         unexpected=(*_unexpected(workload, advice, watched_server), *lost),
-        blind=tuple(dict.fromkeys(each.rule for each in advice.blind)),
-        read=mean([each.read for each in before]),
-        written=mean([each.written for each in before]),
-        noise=noise([each.read for each in before]),
+        blind=tuple(dict.fromkeys(blind.rule for blind in advice.blind)),
+        read=fmean(column(before, READ)),
+        written=fmean(column(before, WRITTEN)),
+        noise=noise(column(before, READ)),
         seconds=seconds,
-        busy=mean([each.busy for each in before]),
+        busy=fmean(column(before, BUSY)),
         entries=tuple(entries),
     )
 
 
-def _prepare(workload: Workload, server: Server) -> None:
-    """Create the tables and empty the pool; a slow shutdown leaves nothing to purge (see captures' ``emptied``)."""
+def _prepare(workload: GauntletWorkload, server: Server) -> None:
+    """Create the tables and empty the pool; a slow shutdown leaves nothing to purge (see `emptied`)."""
     with server.connect() as connection:
         for table, pages in workload.tables.items():
             make_table(connection, table, pages)
@@ -113,14 +123,14 @@ def _prepare(workload: Workload, server: Server) -> None:
     _fill(workload, server)
 
 
-def _fill(workload: Workload, server: Server) -> None:
+def _fill(workload: GauntletWorkload, server: Server) -> None:
     """Fill the pool with another table."""
     if workload.filled:
         with server.connect() as connection:
             scan(connection, _FILLER)
 
 
-def _settle(rounds: Rounds, compared: int = COMPARED, most: int = MOST_SETTLING) -> None:
+def _settle(rounds: LoadRounds, compared: int = COMPARED, most: int = MOST_SETTLING) -> None:
     """Play rounds until the reads of the last few are near those of as many before.
 
     Lookups fill a pool slowly: two neighbouring rounds hardly differ long before the end. Long cycles are compared one
@@ -129,56 +139,49 @@ def _settle(rounds: Rounds, compared: int = COMPARED, most: int = MOST_SETTLING)
     compared = compared if rounds.cycle == 1 else 1
     done = rounds.run(2 * compared * rounds.cycle)
     while len(done) * rounds.cycle < most:
-        last = [each.read for each in done[-2 * compared :]]
-        earlier, later = mean(last[:compared]), mean(last[compared:])
+        last = column(done, READ)[-2 * compared :]
+        earlier, later = fmean(last[:compared]), fmean(last[compared:])
         if abs(later - earlier) <= max(STEADY * earlier, FEW):
             break
         done += rounds.run(1)
 
 
-def _judge(sidecar: Sidecar, snapshots: int, findings: frozenset[str] = frozenset()) -> Advice:
-    """What all rules say of the newest snapshots."""
-    patient = [rule.with_budget(max(PATIENCE, rule.file.budget_seconds)) for rule in rules()]
-    return evaluation.advise(patient, sidecar.window(snapshots), findings=findings)
-
-
-def _watch(workload: Workload, rounds: Rounds, sidecar: Sidecar) -> tuple[list[Counters], list[str]]:
+def _watch(workload: GauntletWorkload, rounds: LoadRounds, sidecar: SidecarSampler) -> tuple[list[Figures], list[str]]:
     """The watched rounds, and the findings that came and went."""
     if not workload.each_time:
         return rounds.run(workload.watched), []
     done = rounds.run(3)
-    found: frozenset[str] = frozenset()
     known: dict[str, str] = {}
     lost: list[str] = []
     while True:
         watched = len(done) * rounds.cycle
-        advice = _judge(sidecar, watched + 1, found)
-        now = {each.fingerprint: each.rule for each in advice.recommendations}
-        lost += [f"a finding came and went: {known[each]}" for each in found - now.keys()]
-        found, known = frozenset(now), now
+        advice = judge(sidecar.window(watched + 1), findings=frozenset(known))
+        now = {finding.fingerprint: finding.rule for finding in advice.recommendations}
+        lost += [f"a finding came and went: {rule}" for fingerprint, rule in known.items() if fingerprint not in now]
+        known = now
         if watched >= workload.watched:
             return done, lost
         done += rounds.run(1)
 
 
-def _unexpected(workload: Workload, advice: Advice, server: WatchedServer) -> Iterator[str]:
+def _unexpected(workload: GauntletWorkload, advice: Advice, server: WatchedServer) -> Iterator[str]:
     """What is not as the workload expects."""
-    expected, fired = workload.expectation, [each.rule for each in advice.recommendations]
-    able: dict[str, Rule] = {rule.id: rule for rule in rules() if server in rule.file.applies}
-    wanted = [rule for rule in expected.one_of if rule in able]
+    fired = [finding.rule for finding in advice.recommendations]
+    able = {rule.id for rule in rules() if server in rule.file.applies}
+    wanted = [rule for rule in workload.one_of if rule in able]
     if wanted and not set(wanted) & set(fired):
-        blind = {each.rule: each.reason for each in advice.blind}
+        blind = {blind.rule: blind.reason for blind in advice.blind}
         why = "; ".join(f"{rule}: {blind[rule]}" for rule in wanted if rule in blind)
         yield f"silent: none of {', '.join(wanted)} fires{f' ({why})' if why else ''}"
-    yield from (f"fires: {rule}" for rule in expected.never if rule in fired)
-    if expected.quiet:
-        yield from (f"changes a setting: {each.rule}" for each in advice.recommendations if each.changes)
-    yield from (f"failed: {each.rule}: {each.reason}" for each in advice.failed)
+    yield from (f"fires: {rule}" for rule in workload.never if rule in fired)
+    if workload.quiet:
+        yield from (f"changes a setting: {finding.rule}" for finding in advice.recommendations if finding.changes)
+    yield from (f"failed: {failed.rule}: {failed.reason}" for failed in advice.failed)
 
 
 def _followed(
-    workload: Workload, server: Server, rounds: Rounds, *, advice: Advice, before: Sequence[Counters], say: Say
-) -> Iterator[Entry]:
+    workload: GauntletWorkload, server: Server, rounds: LoadRounds, *, advice: Advice, before: Rounds, say: Say
+) -> Iterator[FollowedAdvice]:
     """Follow each finding and each alternative alone, measure, and take it back.
 
     Findings that advise the same, as for two tables, are followed once.
@@ -191,56 +194,57 @@ def _followed(
         before: The watched rounds.
         say: Takes a progress message.
     """
-    same: dict[tuple[object, ...], tuple[tuple[str, ...], str, list[Counters]]] = {}
-    for found in advice.recommendations[:MOST_FOLLOWED]:
-        ways: list[tuple[tuple[Change, ...], Effect | None]] = [(found.changes, found.effect)]
-        ways += [((each.change,), each.effect) for each in found.alternatives]
+    same: dict[tuple[object, ...], tuple[tuple[str, ...], str, Rounds]] = {}
+    for finding in advice.recommendations[:MOST_FOLLOWED]:
+        ways: list[tuple[tuple[Change, ...], Effect | None]] = [(finding.changes, finding.effect)]
+        ways += [((alternative.change,), alternative.effect) for alternative in finding.alternatives]
         for number, (changes, effect) in enumerate(ways):
-            actions = () if number else found.actions
+            actions = () if number else finding.actions
             if not any(change.apply or not change.dynamic for change in changes) and not any(
                 action.apply for action in actions
             ):
                 continue  # words for people: nothing to execute
-            advised = (*((each.setting, each.to) for each in changes), *(each.apply for each in actions))
+            advised = (*((change.setting, change.to) for change in changes), *(action.apply for action in actions))
             if advised not in same:
                 if same:
                     say("the pool is brought back to its state before")
                     _fill(workload, server)
                     rounds.run(RESTORING)
-                say(f"{found.rule} is followed")
+                say(f"{finding.rule} is followed")
                 same[advised] = _after(server, rounds, changes, actions, before)
             applied, refused, after = same[advised]
-            yield Entry(
-                rule=found.rule,
-                severity=found.severity.value,
-                confidence=found.confidence,
-                summary=found.summary,
-                subject=found.subject,
+            tables = sorted({name for figures in (*before, *after) for name in figures if "/" in name})
+            yield FollowedAdvice(
+                rule=finding.rule,
+                severity=finding.severity.value,
+                confidence=finding.confidence,
+                summary=finding.summary,
+                subject=finding.subject,
                 alternative=number > 0,
                 applied=applied,
                 refused=refused,
-                promise=_promise(found, effect, before, after, len(before) * workload.cycle),
-                read=_measured(read, before, after),
-                written=_measured(lambda each: each.written, before, after),
-                busy=_measured(lambda each: each.busy, before, after),
-                tables=_tables(before, after),
+                promise=_promise(finding, effect, before, after, len(before) * workload.cycle),
+                read=_figure(READ, before, after),
+                written=_figure(WRITTEN, before, after),
+                busy=_figure(BUSY, before, after),
+                tables={name: _figure(name, before, after) for name in tables},
             )
 
 
 def _after(
-    server: Server, rounds: Rounds, changes: tuple[Change, ...], actions: tuple[Action, ...], before: Sequence[Counters]
-) -> tuple[tuple[str, ...], str, list[Counters]]:
+    server: Server, rounds: LoadRounds, changes: tuple[Change, ...], actions: tuple[Action, ...], before: Rounds
+) -> tuple[tuple[str, ...], str, Rounds]:
     """Follow advice and take it back: what was executed, what was refused, and the rounds in between."""
     following, refused, after = Following(server), "", list(before)
     rounds.disconnect()
     try:
         following.follow(changes, actions)
-        if any(each.setting == _POOL_SIZE for each in changes):
+        if any(change.setting == _POOL_SIZE for change in changes):
             _settle(rounds, FILLING, MOST_FILLING)
         else:
             _settle(rounds)
         after = rounds.run(MEASURED)
-        if _measured(read, before, after).noise > LARGE * mean([each.read for each in before]):
+        if _figure(READ, before, after).noise > LARGE * fmean(column(before, READ)):
             after += rounds.run(2 * MEASURED)
     except NotShown as error:
         refused = str(error)
@@ -250,33 +254,46 @@ def _after(
     return tuple(following.applied), refused, after
 
 
-def _measured(value: Callable[[Counters], float], before: Sequence[Counters], after: Sequence[Counters]) -> Measured:
-    was, is_ = [value(each) for each in before], [value(each) for each in after]
-    return Measured(before=mean(was), after=mean(is_), noise=noise(was, is_))
-
-
-def _tables(before: Sequence[Counters], after: Sequence[Counters]) -> dict[str, Measured]:
-    """Pages read from each table's file."""
-    names = sorted({name for each in (*before, *after) for name in each.tables})
-    return {name: _measured(partial(_of_table, name), before, after) for name in names}
-
-
-def _of_table(name: str, counters: Counters) -> float:
-    return counters.tables.get(name, 0.0)
+def _figure(name: str, before: Rounds, after: Rounds) -> RoundFigure:
+    was, is_ = column(before, name), column(after, name)
+    return RoundFigure(before=fmean(was), after=fmean(is_), noise=noise(was, is_))
 
 
 def _promise(
-    found: Recommendation, effect: Effect | None, before: Sequence[Counters], after: Sequence[Counters], rounds: int
-) -> Promise | None:
+    finding: Recommendation, effect: Effect | None, before: Rounds, after: Rounds, rounds: int
+) -> PromisedSaving | None:
     """The finding's effect with its measurement; None where it is not a rate."""
-    if effect is None or effect.now is None or (how := quantity(found, effect, rounds)) is None:
+    if effect is None or effect.now is None or effect.quantity in NOT_RATES:
         return None
-    return Promise(
+    figure, per_round = _measured_by(finding, effect, rounds)
+    return PromisedSaving(
         quantity=effect.quantity,
         unit=effect.unit,
-        per_round=how.per_round,
+        per_round=per_round,
         now=effect.now,
         predicted=effect.predicted,
         error=effect.error,
-        measured=_measured(how.measured, before, after),
+        measured=_figure(figure, before, after),
     )
+
+
+def _measured_by(finding: Recommendation, effect: Effect, rounds: int) -> tuple[str, float]:
+    """The figure of a round that shows a finding's quantity, and the factor from the finding's unit to the figure's.
+
+    Raises:
+        KeyError: A quantity that is neither measured here nor among NOT_RATES.
+    """
+    seconds = finding.watched_seconds / rounds
+    evidence = {item.name: item.value for item in finding.evidence}
+    match effect.quantity:
+        case "pages read per pass":
+            passes = next(float(evidence[name]) for name in PASSES if name in evidence)
+            return f"{finding.subject['schema']}/{finding.subject['table']}", passes / rounds
+        case "pages read per second" | "secondary-index pages read per second by inserts and updates":
+            return READ, seconds
+        case "pages read by the same work":
+            return READ, 1.0 / rounds
+        case "change buffer merges per second":
+            return MERGES, seconds
+        case other:
+            raise KeyError(f"{finding.rule} predicts {other!r}: say in lab.gauntlet.trial how it is measured")

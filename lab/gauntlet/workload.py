@@ -11,7 +11,7 @@ import pymysql
 
 from lab.servers import Server
 
-Work = Callable[["pymysql.Connection[Any]", random.Random, int], None]
+ClientWork = Callable[["pymysql.Connection[Any]", random.Random, int], object]
 """A client's share of a round: its connection, its own random numbers, and the round's number, from 0."""
 
 SERVERS = ("mysql-9.7", "mariadb-11.8")
@@ -28,24 +28,7 @@ POOL = {
 
 
 @dataclass(frozen=True)
-class Expectation:
-    """What the advice must be.
-
-    Attributes:
-        why: One sentence: which rule should fire, or must not, and why.
-        one_of: Rules of which at least one must fire on a server that they apply to.
-        never: Rules that must not fire.
-        quiet: Whether no setting may be changed.
-    """
-
-    why: str
-    one_of: tuple[str, ...] = ()
-    never: tuple[str, ...] = ()
-    quiet: bool = False
-
-
-@dataclass(frozen=True)
-class Workload:
+class GauntletWorkload:
     """A load in rounds. In each round every client does the same amount of work, all at the same time.
 
     The mix of the clients is therefore the same before and after advice, however fast the machine is.
@@ -53,7 +36,7 @@ class Workload:
     Attributes:
         name: In kebab case.
         about: The load in words, for the reader.
-        expectation: What the advice must be.
+        expectation: What the advice must be, in one sentence: which rule should fire, or must not, and why.
         clients: Each client's share of a round, by the client's name.
         programs: The same for clients that are programs, such as sysbench.
         tables: Pages of the tables that `make_table` creates.
@@ -68,13 +51,16 @@ class Workload:
         each_time: Whether the advice is asked for after each round from the third on, and must not come and go.
         reported: Whether it comes from a report of wrong advice. The others are tuned to by nobody.
         short: The server of the short form, which CI runs; empty if it does not belong to it.
+        one_of: Rules of which at least one must fire on a server that they apply to.
+        never: Rules that must not fire.
+        quiet: Whether no setting may be changed.
     """
 
     name: str
     about: str
-    expectation: Expectation
-    clients: Mapping[str, Work] = field(default_factory=dict)
-    programs: Mapping[str, Callable[[Server], Work]] = field(default_factory=dict)
+    expectation: str
+    clients: Mapping[str, ClientWork] = field(default_factory=dict)
+    programs: Mapping[str, Callable[[Server], ClientWork]] = field(default_factory=dict)
     tables: Mapping[str, int] = field(default_factory=dict)
     prepare: Callable[[Server], None] | None = None
     options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -87,6 +73,9 @@ class Workload:
     each_time: bool = False
     reported: bool = False
     short: str = ""
+    one_of: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    quiet: bool = False
 
     def options_on(self, server: str) -> dict[str, str]:
         """The options of a server."""

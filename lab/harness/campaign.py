@@ -7,10 +7,11 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NoReturn, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -18,8 +19,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from lab.harness.records import NotNow, NotShown, Part, PartResult
 from lab.packages import cache
 from lab.packages.cache import REPOSITORY, Unavailable
-from lab.servers import StartError, start
+from lab.servers import StartError, interrupt_on_signals, start
 
+FAILED, UNAVAILABLE, INTERRUPTED = 1, 2, 130
+"""Exit statuses of a command that runs a campaign; 0 where all bounds hold."""
 ATTEMPTS = 2
 """A part that fails with `NotShown` is tried once more, and its record says so: other work can disturb a server."""
 CODE = ("advisor", "exporter", "lab", "rules", "tools")
@@ -77,6 +80,17 @@ class Reporter:
         self._progress.advance(self._task, seconds)
 
 
+@contextmanager
+def interruptible(reporter: Reporter) -> Iterator[None]:
+    """For a command line: Ctrl-C and the usual signals end the process, with a note; its servers stop."""
+    interrupt_on_signals()
+    try:
+        yield
+    except KeyboardInterrupt:
+        reporter.note("\ninterrupted; no server is left behind. The same command continues with the rest.")
+        sys.exit(INTERRUPTED)
+
+
 class Campaign:
     """A run over parts.
 
@@ -90,10 +104,11 @@ class Campaign:
     def __init__(
         self, parts: Sequence[Part], reporter: Reporter, folder: Path | None = None, *, attempts: int = ATTEMPTS
     ) -> None:
-        self._parts = parts
+        self.parts = list(parts)
         self._reporter = reporter
         self._folder = folder or unfinished()
         self._attempts = attempts
+        self.done: list[PartResult] = []
         self.failed: dict[str, str] = {}
         self.unavailable: dict[str, str] = {}
         self.not_now: dict[str, str] = {}
@@ -107,17 +122,30 @@ class Campaign:
         Raises:
             KeyboardInterrupt: The run was interrupted; the next run continues from the kept results.
         """
-        before = {str(part): kept for part in self._parts if (kept := self._kept(part)) is not None}
+        before = {str(part): kept for part in self.parts if (kept := self._kept(part)) is not None}
         if before:
-            self._reporter.note(f"{len(before)} of {len(self._parts)} parts were done by an interrupted run")
-        done = []
+            self._reporter.note(f"{len(before)} of {len(self.parts)} parts were done by an interrupted run")
         with self._reporter:
-            for part in self._parts:
-                found = before.get(str(part)) or self._do(part)
-                if found is not None:
-                    done.append(found)
+            for part in self.parts:
+                result = before.get(str(part)) or self._do(part)
+                self.done += [] if result is None else [result]
                 self._reporter.advance(part.takes)
-        return done
+        return self.done
+
+    @property
+    def complete(self) -> bool:
+        """Whether all parts are done."""
+        return len(self.done) == len(self.parts)
+
+    def exit(self, broken: Sequence[str]) -> NoReturn:
+        """Name the parts without a result and the broken bounds, and end the process with the exit status."""
+        for name, why in self.not_now.items():
+            self._reporter.note(f"not now {name}: {why}")
+        failed = [f"{name}: {why}" for name, why in self.failed.items()] + list(broken)
+        for text in (*(f"{name}: {why}" for name, why in self.unavailable.items()), *failed):
+            self._reporter.note(f"FAILED {text}")
+        self._reporter.note(f"{len(self.done)} of {len(self.parts)} parts done, {len(failed)} failed")
+        sys.exit(FAILED if failed else UNAVAILABLE if self.unavailable else 0)
 
     def forget(self) -> None:
         """Remove the kept results."""
@@ -145,10 +173,10 @@ class Campaign:
                 self._reporter.end(str(part), f"FAILED (attempt {attempt} of {self._attempts}): {error}")
                 continue
             self.failed.pop(str(part), None)
-            found = PartResult(part, part.server, version, time.monotonic() - began, attempt, data)
-            self._keep(found)
-            self._reporter.end(str(part), f"{found.seconds:.0f} s")
-            return found
+            result = PartResult(part, part.server, version, time.monotonic() - began, attempt, data)
+            self._keep(result)
+            self._reporter.end(str(part), f"{result.seconds:.0f} s")
+            return result
         return None
 
     def _path(self, part: Part) -> Path:

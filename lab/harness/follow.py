@@ -14,6 +14,7 @@ from lab.servers import Server
 from lab.servers.sql import execute
 
 RESIZING_SECONDS = 60.0
+"""A pool goes on resizing after the statement."""
 
 
 class Following:
@@ -60,7 +61,7 @@ class Following:
             self.server.restart(dict(line.split(" = ") for line in lines))
             self.applied += lines
         for change in changes:
-            self._becomes(change.setting, change.to)
+            self._wait_for(change.setting, change.to)
         for name, value in by_hand.items():
             line = f"{name} = {value}"
             if not any(line in action.do for action in actions):
@@ -87,7 +88,7 @@ class Following:
             self.server.restart(lines)
             self.taken_back += [f"{name} = {value}" for name, value in lines.items()]
         for name, value in self._before.items():
-            self._becomes(name, SETTINGS[name].read(value))
+            self._wait_for(name, SETTINGS[name].read(value))
 
     @property
     def reversible(self) -> bool:
@@ -110,8 +111,7 @@ class Following:
             cursor.execute(f"SHOW GLOBAL VARIABLES LIKE '{setting}'")
             return str(cursor.fetchall()[0][1])
 
-    def _becomes(self, setting: str, value: Any) -> None:
-        """Wait for a setting's value: a pool continues to resize after the statement."""
+    def _wait_for(self, setting: str, value: Any) -> None:
         deadline = time.monotonic() + RESIZING_SECONDS
         while SETTINGS[setting].read(self._printed(setting)) != value:
             if time.monotonic() > deadline:

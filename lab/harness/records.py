@@ -14,6 +14,7 @@ from lab.packages.cache import REPOSITORY
 from lab.servers import Server
 
 FOLDER = REPOSITORY / "lab" / "records"
+USUAL_SECONDS = 30.0
 
 Data = Mapping[str, Any]
 """A part's measurements: any JSON object."""
@@ -37,7 +38,6 @@ class Part:
         server: Its server, one of `lab.servers.NAMES`.
         options: The server's options.
         run: The work. Takes the running server and a function for progress messages. Raises `NotShown` or `NotNow`.
-        takes: Its approximate seconds, for the progress bar.
         origin: Makes a data folder whose copy the server starts on; None for one without data.
         version: Of the part: a result of another one is not reused.
     """
@@ -47,7 +47,6 @@ class Part:
     server: str
     options: Mapping[str, str]
     run: Callable[[Server, Callable[[str], None]], Data]
-    takes: float = 30.0
     origin: Callable[[], Path] | None = None
     version: str = ""
 
@@ -55,6 +54,13 @@ class Part:
     def subject(self) -> str:
         """The experiment's or the rule's id."""
         return self.group.rpartition("/")[2]
+
+    @property
+    def takes(self) -> float:
+        """Its seconds when it was recorded, for the progress bar; USUAL_SECONDS before that."""
+        record = load(self.group)
+        recorded = record["parts"].get(self.name) if record else None
+        return float(recorded["seconds"]) if recorded else USUAL_SECONDS
 
     def __str__(self) -> str:
         return f"{self.subject}: {self.name}"
@@ -87,7 +93,7 @@ def save(group: str, done: Sequence[PartResult]) -> None:
     record = {
         "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
         "machine": machine(),
-        "parts": {each.part.name: each.record() for each in done},
+        "parts": {result.part.name: result.record() for result in done},
     }
     path = FOLDER / f"{group}.json"
     path.parent.mkdir(parents=True, exist_ok=True)

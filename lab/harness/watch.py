@@ -1,23 +1,37 @@
-"""Snapshots of a real server, collected by the sidecar's own sampler, and the rules that judge them."""
+"""The sidecar's own sampler on a real server, and the rules that judge what it saw."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Coroutine, Iterable
 from dataclasses import replace
+from typing import Any, Self, TypeVar
 
-from advisor.contract.recommendation import Advice, Recommendation
+from advisor.advice import evaluation
+from advisor.advice.remembered import Remembered
+from advisor.contract.recommendation import Advice
 from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule, load
+from exporter.connection.errors import ServerError
 from exporter.connection.target import from_dsn
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import ConfiguredMachine, Snapshot
+from lab.harness.measure import PAGES, Counters, Figures, Work, WorkMeter
 from lab.packages.cache import REPOSITORY
 from lab.servers import Server
 
 RULES_FOLDER = REPOSITORY / "rules"
+LONGEST = 3600.0
+"""Seconds of a window, as the service takes by default."""
+PATIENCE = 180.0
+"""A rule's time budget, seconds: a verdict must not depend on other work on the machine."""
+_RECONNECTIONS, _RECONNECTION_SECONDS = 20, 0.2
+Answer = TypeVar("Answer")
 
 
 @functools.cache
@@ -26,9 +40,89 @@ def rules() -> tuple[Rule, ...]:
     return load(RULES_FOLDER)
 
 
+def the_rule(name: str) -> Rule:
+    """A built-in rule."""
+    return next(rule for rule in rules() if rule.id == name)
+
+
+def judge(
+    window: Window,
+    judging: Iterable[Rule] | None = None,
+    *,
+    findings: frozenset[str] = frozenset(),
+    remembered: Remembered | None = None,
+) -> Advice:
+    """What these rules, or all, say of a window, on a machine however slow.
+
+    Args:
+        window: The window.
+        judging: The rules; None for all.
+        findings: Fingerprints of those that were already there.
+        remembered: The memory of days; None where the sidecar has none.
+    """
+    patient = [rule.with_budget(PATIENCE) for rule in judging or rules()]
+    return evaluation.advise(patient, window, beside=rules(), findings=findings, remembered=remembered)
+
+
+class SidecarSampler:
+    """The sidecar's sampler beside a load; a context manager.
+
+    Its loop runs in a thread, so that it samples the parallel readers while clients work.
+
+    Args:
+        server: The server.
+        user: The sidecar's account.
+        machine: What the operator configured of the machine.
+        interval: Least seconds between two snapshots of the history.
+    """
+
+    def __init__(
+        self,
+        server: Server,
+        user: str = "root",
+        machine: ConfiguredMachine | None = None,
+        *,
+        interval: float = 1.0,
+    ) -> None:
+        self._sampler = Sampler(replace(from_dsn(server.dsn), user=user), interval=interval, machine=machine)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._run(self._sampler.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def collect(self) -> None:
+        """One collection. After a restart of the server it connects again."""
+        for _ in range(_RECONNECTIONS):
+            with contextlib.suppress(ServerError):
+                self._run(self._sampler.collect())
+                return
+            time.sleep(_RECONNECTION_SECONDS)
+        self._run(self._sampler.collect())
+
+    @property
+    def history(self) -> tuple[Snapshot, ...]:
+        """All snapshots so far."""
+        return tuple(self._sampler.history)
+
+    def window(self, snapshots: int) -> Window:
+        """The window of the newest snapshots."""
+        return Window.of(self.history[-snapshots:], longest=LONGEST)
+
+    def _run(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+
 def snapshots(
     server: Server,
-    work: Callable[[], None],
+    work: Work,
     times: int,
     *,
     user: str = "root",
@@ -38,30 +132,34 @@ def snapshots(
 
     Where the work is done in less than LEAST_SECONDS, a last collection follows.
     """
-
-    async def look() -> tuple[Snapshot, ...]:
-        sampler = Sampler(replace(from_dsn(server.dsn), user=user), interval=1.0, machine=machine)
-        try:
-            await sampler.collect()
-            for _ in range(times):
-                await asyncio.to_thread(work)
-                await sampler.collect()
-            missing = LEAST_SECONDS - (sampler.history[-1].at - sampler.history[0].at)
-            if missing > 0:  # no rule judges a shorter window
-                await asyncio.sleep(missing)
-                await sampler.collect()
-            return tuple(sampler.history)
-        finally:
-            await sampler.close()
-
-    return asyncio.run(look())
+    with SidecarSampler(server, user, machine) as sidecar:
+        sidecar.collect()
+        for _ in range(times):
+            work()
+            sidecar.collect()
+        missing = LEAST_SECONDS - (sidecar.history[-1].at - sidecar.history[0].at)
+        if missing > 0:  # no rule judges a shorter window
+            time.sleep(missing)
+            sidecar.collect()
+        return sidecar.history
 
 
-def observed_window(server: Server, work: Callable[[], None], times: int, user: str = "root") -> Window:
+def watch(
+    server: Server,
+    work: Work,
+    times: int,
+    *,
+    counters: Counters = PAGES,
+    pause: float = 0.0,
+    pieces: float = 1.0,
+    machine: ConfiguredMachine | None = None,
+) -> tuple[tuple[Snapshot, ...], Figures]:
+    """Measure the work as `measure` does, while the sidecar watches; its snapshots, and the figures."""
+    meter = WorkMeter(server, work, counters, pause)
+    seen = snapshots(server, meter, times, machine=machine)
+    return seen, meter.figures(pieces)
+
+
+def observed_window(server: Server, work: Work, times: int, user: str = "root") -> Window:
     """The window of these snapshots."""
-    return Window.of(snapshots(server, work, times, user=user), longest=3600)
-
-
-def by_rule(advice: Advice, rule: str) -> list[Recommendation]:
-    """The recommendations of one rule."""
-    return [found for found in advice.recommendations if found.rule == rule]
+    return Window.of(snapshots(server, work, times, user=user), longest=LONGEST)

@@ -32,11 +32,27 @@ def emptied(server: Server, tables: Mapping[str, int]) -> Iterator[pymysql.Conne
     with server.connect() as connection:
         for table, pages in tables.items():
             make_table(connection, table, pages)
-        with connection.cursor() as cursor:
-            cursor.execute("SET GLOBAL innodb_fast_shutdown = 0")
+        ask(connection, "SET GLOBAL innodb_fast_shutdown = 0")
     server.restart()
     with server.connect() as connection:
         yield connection
+
+
+def ask(connection: pymysql.Connection[Any], sql: str) -> list[tuple[Any, ...]]:
+    """Run a statement; its rows."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        return list(cursor.fetchall())
+
+
+def with_connection(server: Server, work: Callable[..., object], *arguments: Any) -> Callable[[], None]:
+    """The work on a connection of its own each time, such as over restarts of the server."""
+
+    def step() -> None:
+        with server.connect() as connection:
+            work(connection, *arguments)
+
+    return step
 
 
 def make_table(connection: pymysql.Connection[Any], table: str, pages: int, *, indexes: int = 0) -> None:
@@ -121,56 +137,45 @@ def _make(
 
 def scan(connection: pymysql.Connection[Any], table: str) -> None:
     """A serial full scan of the clustered index."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{table}")
-        cursor.fetchall()
+    ask(connection, f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{table}")
 
 
-def read_in_batches(connection: pymysql.Connection[Any], table: str, rows: int = 1000) -> None:
+def read_in_batches(
+    connection: pymysql.Connection[Any], table: str, rows: int = 1000, columns: str = "id, filler"
+) -> None:
     """All rows in the order of the primary key, so many with each statement."""
     last = 0
-    with connection.cursor() as cursor:
-        while True:
-            cursor.execute(f"SELECT id, filler FROM {SCHEMA}.{table} WHERE id > {last} ORDER BY id LIMIT {rows}")
-            found = cursor.fetchall()
-            if not found:
-                return
-            last = int(found[-1][0])
+    page = f"SELECT {columns} FROM {SCHEMA}.{table} WHERE id > {{}} ORDER BY id LIMIT {rows}"
+    while batch := ask(connection, page.format(last)):
+        last = int(batch[-1][0])
 
 
 def read_ranges(connection: pymysql.Connection[Any], table: str, pages: int, times: int, rows: int = 100) -> None:
     """Ranges of the primary key that begin at random rows of the first ``pages`` pages."""
-    with connection.cursor() as cursor:
-        for _ in range(times):
-            first = random.randint(1, pages * ROWS_PER_PAGE - rows)
-            cursor.execute(f"SELECT id, filler FROM {SCHEMA}.{table} WHERE id BETWEEN {first} AND {first + rows - 1}")
-            cursor.fetchall()
+    for _ in range(times):
+        first = random.randint(1, pages * ROWS_PER_PAGE - rows)
+        ask(connection, f"SELECT id, filler FROM {SCHEMA}.{table} WHERE id BETWEEN {first} AND {first + rows - 1}")
 
 
 def scan_index(connection: pymysql.Connection[Any], table: str, index: str = "k1") -> None:
     """A scan of a secondary index that holds all that the statement needs."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT SUM({index}) FROM {SCHEMA}.{table} FORCE INDEX ({index})")
-        cursor.fetchall()
+    ask(connection, f"SELECT SUM({index}) FROM {SCHEMA}.{table} FORCE INDEX ({index})")
 
 
 def scan_slowly(connection: pymysql.Connection[Any], table: str, pages: int, seconds: float) -> None:
     """A scan as on a slower disk: the server sleeps after every 16 pages, ``seconds`` in total."""
     every = 16
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"SELECT SUM(LENGTH(filler) + IF(id % {every * ROWS_PER_PAGE} = 0, SLEEP({seconds * every / pages}), 0))"
-            f" FROM {SCHEMA}.{table}"
-        )
-        cursor.fetchall()
+    ask(
+        connection,
+        f"SELECT SUM(LENGTH(filler) + IF(id % {every * ROWS_PER_PAGE} = 0, SLEEP({seconds * every / pages}), 0))"
+        f" FROM {SCHEMA}.{table}",
+    )
 
 
 def count(connection: pymysql.Connection[Any], table: str, *, force_primary: bool = False) -> None:
     """COUNT(*) of the whole table; a parallel read on MySQL 8.0.14+, a serial scan elsewhere."""
     hint = " FORCE INDEX (PRIMARY)" if force_primary else ""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{table}{hint}")
-        cursor.fetchall()
+    ask(connection, f"SELECT COUNT(*) FROM {SCHEMA}.{table}{hint}")
 
 
 def look_up(connection: pymysql.Connection[Any], table: str, pages: int, times: int, seed: int | None = None) -> None:

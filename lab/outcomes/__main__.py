@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-
 import click
 
 from lab.harness import records
-from lab.harness.campaign import Campaign, Reporter, unfinished
-from lab.harness.records import Data, PartResult
-from lab.outcomes import by_hand
-from lab.outcomes.loads import SERVERS, WORKLOADS
-from lab.outcomes.record import GROUP, OutcomeRecord
-from lab.outcomes.trial import parts
-from lab.servers import interrupt_on_signals
-
-BROKEN, UNAVAILABLE, INTERRUPTED = 1, 2, 130
-GROUPS = (GROUP, by_hand.GROUP)
+from lab.harness.campaign import Campaign, Reporter, interruptible, unfinished
+from lab.harness.records import PartResult
+from lab.outcomes import changed
+from lab.outcomes.followed import LOADS, SERVERS
+from lab.outcomes.record import CHANGES, OUTCOMES, ChangesRecord, OutcomeRecord
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -38,47 +30,31 @@ def main(servers: tuple[str, ...], fresh: bool) -> None:  # noqa: FBT001 - click
 
     Exit status: 0 all bounds hold, 1 one does not, 2 a server is unavailable here, 130 interrupted.
     """
-    all_parts = [*(part for each in WORKLOADS for part in parts(each)), *(each.part() for each in by_hand.CASES)]
-    chosen = [part for part in all_parts if not servers or part.server in servers]
-    interrupt_on_signals()
-    reporter = Reporter(sum(each.takes for each in chosen))
-    campaign = Campaign(chosen, reporter, unfinished(GROUP))
+    parts = [*(part for load in LOADS for part in load.parts()), *changed.parts()]
+    chosen = [part for part in parts if not servers or part.server in servers]
+    reporter = Reporter(sum(part.takes for part in chosen))
+    campaign = Campaign(chosen, reporter, unfinished(OUTCOMES))
     if fresh:
         campaign.forget()
-    try:
+    with interruptible(reporter):
         done = campaign.run()
-    except KeyboardInterrupt:
-        reporter.note("\ninterrupted; no server is left behind. The same command continues with the rest.")
-        sys.exit(INTERRUPTED)
-    failures = [f"{name}: {why}" for name, why in (campaign.unavailable | campaign.failed).items()]
-    for each in done:
-        said, broken = _judged(each.part.group, each.data)
-        reporter.note(f"{each.part.name}: {said}")
-        failures += [f"{each.part.name}: {why}" for why in broken]
-    if len(done) == len(chosen) and not servers:
+    broken: list[str] = []
+    for result in done:
+        record = _record(result)
+        reporter.note(f"{result.part.name}: {record}")
+        broken += [f"{result.part.name}: {why}" for why in record.broken()]
+    if campaign.complete and not servers:
         campaign.forget()
-        if not failures:
-            _save(done)
+        if not broken:
+            for group in (OUTCOMES, CHANGES):
+                records.save(group, [result for result in done if result.part.group == group])
             reporter.note("recorded in lab/records; python -m tools.docs brings docs/proofs.md up to date")
-    for text in failures:
-        reporter.note(f"BROKEN {text}")
-    sys.exit(UNAVAILABLE if campaign.unavailable else BROKEN if failures else 0)
+    campaign.exit(broken)
 
 
-def _judged(group: str, data: Data) -> tuple[str, list[str]]:
-    """What was seen, and the bounds that do not hold."""
-    if group == GROUP:
-        followed = OutcomeRecord.model_validate(data)
-        said = f"{followed.outcome.result}, {followed.outcome.why}, counted {followed.counted}"
-        return said, list(followed.broken())
-    changed = by_hand.ChangesRecord.model_validate(data)
-    told = "no harm" if changed.told_after is None else f"harm told after {changed.told_after} windows"
-    return f"{told} of {changed.changes} changes, {changed.compared} compared", list(changed.broken())
-
-
-def _save(done: Sequence[PartResult]) -> None:
-    for group in GROUPS:
-        records.save(group, [each for each in done if each.part.group == group])
+def _record(result: PartResult) -> OutcomeRecord | ChangesRecord:
+    kind = OutcomeRecord if result.part.group == OUTCOMES else ChangesRecord
+    return kind.model_validate(result.data)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,26 @@
-"""The record of an outcome, and its bounds."""
+"""The records of advice that is followed by hand, and of changes without advice, and their bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pydantic import BaseModel, ConfigDict
-
+from advisor.contract.recommendation import Frozen
 from advisor.ledger.entry import Outcome, Result
+from lab.proofs.harm import PERIOD, WINDOW
 
-GROUP = "outcomes"
-"""lab/records/outcomes.json."""
+OUTCOMES, CHANGES = "outcomes", "changes"
+"""lab/records/outcomes.json and changes.json."""
 MOST_OFF = 0.2
 """The largest difference between what the ledger measured and what the lab counted, as a share of the count."""
 NEARLY_NOTHING = 0.01
 """Share of the reads before: fewer are none, for which no share is a bound."""
+IN_TIME = 3.0 + 2 * PERIOD / WINDOW
+"""Windows within which harm has to be told of: three, and the collections at both ends."""
+LEAST_COMPARED = 10
+"""Changes without effect whose both sides have to be compared on each server: a silence that was never tried is none"""
 
 
-class OutcomeRecord(BaseModel):
+class OutcomeRecord(Frozen):
     """An outcome of advice that was followed by hand.
 
     Attributes:
@@ -28,14 +32,15 @@ class OutcomeRecord(BaseModel):
         comparable: Whether the work went on as before.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     about: str
     applied: tuple[str, ...]
     outcome: Outcome
     counted: tuple[float, float]
     windows: float
     comparable: bool
+
+    def __str__(self) -> str:
+        return f"{self.outcome.result}, {self.outcome.why}, counted {self.counted}"
 
     def broken(self) -> Iterator[str]:
         """Bounds that do not hold, in words."""
@@ -54,3 +59,41 @@ class OutcomeRecord(BaseModel):
         for what, said, known in zip(("before", "after"), (measured.before, measured.after), self.counted, strict=True):
             if abs(said - known) > max(MOST_OFF * known, NEARLY_NOTHING * self.counted[0]):
                 yield f"{what}: measured {said:g}, counted {known:g}"
+
+
+class ChangesRecord(Frozen):
+    """Changes under a load, and what the ledger told of them.
+
+    Attributes:
+        about: The load in words.
+        changed: The change, in words or as the statement.
+        windows: How long the load was watched.
+        changes: How many changes there were.
+        compared: Those whose both sides could be compared.
+        told_after: Windows after a change that did harm until that was told of; None where there is no harm.
+        harm: What was told of as harm.
+    """
+
+    about: str
+    changed: str
+    windows: int
+    changes: int
+    compared: int
+    told_after: float | None
+    harm: tuple[str, ...]
+
+    def __str__(self) -> str:
+        told = "no harm" if self.told_after is None else f"harm told after {self.told_after} windows"
+        return f"{told} of {self.changes} changes, {self.compared} compared"
+
+    def broken(self) -> Iterator[str]:
+        """Bounds that do not hold, in words."""
+        if self.told_after is not None:
+            if not self.harm:
+                yield "no harm is told of"
+            if self.told_after > IN_TIME:
+                yield f"harm is told of after {self.told_after:.1f} windows"
+        elif self.harm:
+            yield f"harm is told of, though the changes have no effect: {self.harm}"
+        elif self.compared < LEAST_COMPARED:
+            yield f"only {self.compared} of {self.changes} changes could be compared"

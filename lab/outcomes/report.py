@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 from advisor.contract.recommendation import tidy
 from lab.harness import records
-from lab.outcomes import by_hand
-from lab.outcomes.ordinary import WINDOWS
-from lab.outcomes.record import GROUP, MOST_OFF, OutcomeRecord
-from lab.outcomes.trial import WINDOW
+from lab.outcomes.changed import WINDOWS
+from lab.outcomes.record import CHANGES, MOST_OFF, OUTCOMES, ChangesRecord, OutcomeRecord
+from lab.proofs.harm import WINDOW
 from lab.reports.markdown import ran_on, table
 
 _TITLES = ("load, server", "followed", "promised", "outcome", "the ledger measured", "the lab counted", "closed after")
@@ -43,26 +42,29 @@ def section() -> str:
 
 
 def _followed() -> str:
-    record = records.load(GROUP)
+    record = records.load(OUTCOMES)
     if record is None:
         return ""
-    found = _found()
-    loads = "".join(f"- {name.rpartition(', ')[0]}: {each.about}\n" for name, each in found.items() if "mysql" in name)
-    return f"{_HEAD}{loads}\n{table(_TITLES, (_row(name, each) for name, each in found.items()))}\n{ran_on(record)}\n"
+    outcomes = {name: OutcomeRecord(**data) for name, data in records.data(record).items()}
+    loads = "".join(
+        f"- {name.rpartition(', ')[0]}: {outcome.about}\n" for name, outcome in outcomes.items() if "mysql" in name
+    )
+    rows = (_row(name, outcome) for name, outcome in outcomes.items())
+    return f"{_HEAD}{loads}\n{table(_TITLES, rows)}\n{ran_on(record)}\n"
 
 
 def _changed() -> str:
-    record = records.load(by_hand.GROUP)
+    record = records.load(CHANGES)
     if record is None:
         return ""
-    found = {name: by_hand.ChangesRecord(**data) for name, data in records.data(record).items()}
-    abouts = {name.rpartition(", ")[0]: each.about for name, each in found.items()}
+    changes = {name: ChangesRecord(**data) for name, data in records.data(record).items()}
+    abouts = {name.rpartition(", ")[0]: change.about for name, change in changes.items()}
     loads = "".join(f"- {name}: {about}\n" for name, about in abouts.items())
-    rows = ((name, *_changes_row(each)) for name, each in found.items())
+    rows = ((name, *_changes_row(change)) for name, change in changes.items())
     return f"{_CHANGES_HEAD}{loads}\n{table(_CHANGES_TITLES, rows)}\n{ran_on(record)}\n"
 
 
-def _changes_row(record: by_hand.ChangesRecord) -> Iterator[str]:
+def _changes_row(record: ChangesRecord) -> Iterator[str]:
     yield f"`{record.changed}`" if record.told_after is not None else record.changed
     yield f"{record.windows} windows"
     yield f"{record.compared} of {record.changes}"
@@ -70,17 +72,12 @@ def _changes_row(record: by_hand.ChangesRecord) -> Iterator[str]:
     yield "; ".join(record.harm) or "none"
 
 
-def _found() -> dict[str, OutcomeRecord]:
-    record = records.load(GROUP)
-    return {} if record is None else {name: OutcomeRecord(**data) for name, data in records.data(record).items()}
-
-
 def _row(name: str, record: OutcomeRecord) -> tuple[str, ...]:
     outcome, measured = record.outcome, record.outcome.measured
     promise = outcome.promise
     return (
         name,
-        "; ".join(f"`{each}`" for each in record.applied),
+        "; ".join(f"`{statement}`" for statement in record.applied),
         "–" if promise is None else f"{promise.quantity}: {_change(promise.now, promise.predicted)}",
         outcome.result.value if record.comparable else f"{outcome.result.value}: {outcome.why}",
         "–" if measured is None else _change(measured.before, measured.after),

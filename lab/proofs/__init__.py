@@ -4,7 +4,6 @@ from lab.harness.records import Part
 from lab.proofs import (
     blind_spots,
     change_buffer,
-    change_buffer_size,
     counts,
     ddl,
     flushing,
@@ -18,14 +17,12 @@ from lab.proofs import (
     statistics,
     warmup,
 )
-from lab.proofs.base import CounterProof
 
 _MODULES = (
     scans,
     pool,
     spare,
     change_buffer,
-    change_buffer_size,
     counts,
     readers,
     ddl,
@@ -39,6 +36,7 @@ _MODULES = (
 )
 PROOFS = tuple(proof for module in _MODULES for proof in module.PROOFS)
 COUNTER_PROOFS = tuple(proof for module in _MODULES for proof in module.COUNTER_PROOFS)
+PROVED = tuple(dict.fromkeys(proof.rule for proof in PROOFS))
 
 SHORT = (
     "scan-exceeds-old-sublist: mysql-9.7",
@@ -52,19 +50,14 @@ SHORT = (
 
 
 def parts() -> list[Part]:
-    """All parts; a rule's counter-proofs follow its proofs."""
-    return [
-        part
-        for proof in PROOFS
-        for part in (*proof.parts(), *(each.part(number) for number, each in _counter_proofs(proof.rule)))
-    ]
+    """All parts, rule by rule: its proofs, and then its counter-proofs, numbered from 1."""
+    return [part for rule in PROVED for part in (*_proofs(rule), *_counter_proofs(rule))]
 
 
-def short_form() -> list[Part]:
-    """Proofs and counter-proofs for every change: those of `SHORT`."""
-    return [part for part in parts() if str(part) in SHORT]
+def _proofs(rule: str) -> list[Part]:
+    return [part for proof in PROOFS if proof.rule == rule for part in proof.parts()]
 
 
-def _counter_proofs(rule: str) -> list[tuple[int, CounterProof]]:
-    """A rule's, numbered from 1."""
-    return list(enumerate((each for each in COUNTER_PROOFS if each.rule == rule), 1))
+def _counter_proofs(rule: str) -> list[Part]:
+    counters = [counter for counter in COUNTER_PROOFS if counter.rule == rule]
+    return [counter.part(number) for number, counter in enumerate(counters, 1)]

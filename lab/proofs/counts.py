@@ -3,170 +3,95 @@
 from __future__ import annotations
 
 import random
-import statistics
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
 
-from lab.harness.measure import pages_read
-from lab.harness.records import Data, NotShown
+from lab.harness.measure import CPU, PAGES, Figures, counting, measure, medians
+from lab.harness.records import NotShown
 from lab.harness.watch import snapshots
-from lab.harness.workloads import SCHEMA, count, make_table
-from lab.proofs.base import CounterProof, Proof
-from lab.proofs.cpu import cpu_milliseconds
-from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
-from lab.proofs.trial import Trial
+from lab.harness.workloads import SCHEMA, ask, count, make_table, with_connection
+from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, PredictedFigure, Proof
+from lab.proofs.trial import RuleTrial
 from lab.servers import Server
-from lab.servers.sql import execute, query_number
+from lab.servers.sql import execute, global_status, query_number
 
-_RULE = "count-has-no-small-index"
-_TABLE = "`or``ders`"  # a name that needs its quotes, as the key's does
-_PAGES, _COUNTS = 1_500, 4
-_INDEX_WITHIN = 0.2  # of a dozen pages, of which one is the root
-_WATCHED = {"innodb-buffer-pool-size": "64M", "performance-schema": "ON"}
-_INDEX_SIZE = "SELECT stat_value FROM mysql.innodb_index_stats WHERE index_name = 'count_rows' AND stat_name = 'size'"
-
-
-@dataclass(frozen=True)
-class _Count:
-    """The cost of one COUNT(*): all its pages, read with an empty pool, and CPU with a full one."""
-
-    pages: float
-    cpu_milliseconds: float
+RULE = "count-has-no-small-index"
+TABLE, SUBJECT = "`or``ders`", "or`ders"
+"""A name that needs its quotes, as the key's does."""
+TABLE_PAGES, COUNTS, TIMED = 1_500, 4, 150
+INDEX_SIZE = "SELECT stat_value FROM mysql.innodb_index_stats WHERE index_name = 'count_rows' AND stat_name = 'size'"
+SESSIONS, COME, TIMED_SESSIONS, LARGEST_KEY = 40_000, 5_000, 50, 2**62
+FLUSHING_SECONDS = 20.0
+WATCHED_POOL = {"innodb-buffer-pool-size": "64M", "performance-schema": "ON"}
 
 
-def _fill(server: Server) -> None:
-    """Create a table of ``_PAGES`` pages with a BIGINT key and no other index."""
+_SESSIONS_MADE = f"{COME:,} new sessions and as many that end"
+
+
+@Proof(
+    RULE,
+    dict.fromkeys(("mysql-9.7", "mysql-5.6", "mariadb-10.11"), WATCHED_POOL),
+    condition=f"A table of {{rows:,.0f}} rows, whose only index is its key, a BIGINT, was counted {COUNTS} times.",
+    facts=(
+        EvidenceFigure("counts", "counts", "counts", within=0.0),
+        EvidenceFigure("table_pages", "table_pages", "pages"),
+        EvidenceFigure("rows", "rows", "rows"),
+        EvidenceFigure("index_pages", "index_pages", "index", within=0.2),  # of a dozen pages, of which one is the root
+    ),
+    effect=PredictedFigure("pages"),
+    measures=(
+        ComparedFigure("pages read by one COUNT(*)", "pages", "pages"),
+        ComparedFigure("CPU time of one COUNT(*) that reads nothing", "ms", "cpu", times=1000.0),
+    ),
+    notes="The pages of a count are those read by one right after a restart, the way to the index included.",
+)
+def _counted_without_index(trial: RuleTrial) -> None:
+    server = trial.server
     with server.connect() as connection:
-        make_table(connection, "source", _PAGES)
+        make_table(connection, "source", TABLE_PAGES)
     execute(
         server,
-        f"CREATE TABLE {SCHEMA}.{_TABLE} (`the id` BIGINT NOT NULL PRIMARY KEY, filler VARCHAR(1830)) ENGINE=InnoDB",
-        f"INSERT INTO {SCHEMA}.{_TABLE} SELECT id, REPEAT('x', 1830) FROM {SCHEMA}.source ORDER BY id",
+        f"CREATE TABLE {SCHEMA}.{TABLE} (`the id` BIGINT NOT NULL PRIMARY KEY, filler VARCHAR(1830)) ENGINE=InnoDB",
+        f"INSERT INTO {SCHEMA}.{TABLE} SELECT id, REPEAT('x', 1830) FROM {SCHEMA}.source ORDER BY id",
         f"DROP TABLE {SCHEMA}.source",
-        f"ANALYZE TABLE {SCHEMA}.{_TABLE}",
+        f"ANALYZE TABLE {SCHEMA}.{TABLE}",
     )
+    one_count = with_connection(server, count, TABLE)
+    trial.record(_count_cost(server))
+    trial.fires(snapshots(server, one_count, COUNTS), schema=SCHEMA, table=SUBJECT)
+    trial.follow()
+    trial.silent(snapshots(server, one_count, COUNTS))
+    trial.before |= {"counts": COUNTS, "index": query_number(server, INDEX_SIZE)}
+    trial.record(_count_cost(server))
+    trial.before["rows"] = query_number(server, f"SELECT COUNT(*) FROM {SCHEMA}.{TABLE}")
+    trial.take_back()
 
 
-def _counted(server: Server, times: int = 150) -> _Count:
+def _count_cost(server: Server) -> Figures:
+    """One COUNT(*): all its pages, read with an empty pool, and CPU milliseconds with a full one."""
     execute(server, "SET GLOBAL innodb_fast_shutdown = 0")  # else purge reads the table after the start
     server.restart()
     with server.connect() as connection:
-        with connection.cursor() as cursor:  # reads the dictionary before the count
-            cursor.execute(f"SELECT `the id` FROM {SCHEMA}.{_TABLE} LIMIT 0")
-        one = partial(count, connection, _TABLE)
-        before = pages_read(server)
-        one()
-        pages = pages_read(server) - before
-        return _Count(pages, cpu_milliseconds(server, one, times))
+        ask(connection, f"SELECT `the id` FROM {SCHEMA}.{TABLE} LIMIT 0")  # reads the dictionary before the count
+        pages = measure(server, lambda: count(connection, TABLE), counters=PAGES)["pages"]
+        return {"pages": pages, "cpu": measure(server, lambda: count(connection, TABLE), TIMED, counters=CPU)["cpu"]}
 
 
-def _counts(server: Server, table: str) -> Callable[[], None]:
-    def one() -> None:
-        with server.connect() as connection:
-            count(connection, table)
-
-    return one
-
-
-def _prove(trial: Trial) -> Data:
-    server = trial.server
-    trial.say("the table is made")
-    _fill(server)
-    before = _counted(server)
-    trial.fires(snapshots(server, _counts(server, _TABLE), _COUNTS), schema=SCHEMA, table="or`ders")
-    trial.follow()
-    trial.silent(snapshots(server, _counts(server, _TABLE), _COUNTS))
-    size = query_number(server, _INDEX_SIZE)
-    after = _counted(server)
-    rows = query_number(server, f"SELECT COUNT(*) FROM {SCHEMA}.{_TABLE}")
-    trial.take_back()
-    return trial.proved(
-        condition=f"A table of {rows:,.0f} rows, whose only index is its key, a BIGINT, was counted {_COUNTS} times.",
-        facts=[
-            EvidenceCheck(name="counts", said=trial.evidence("counts"), known=_COUNTS, within=0),
-            EvidenceCheck(name="table_pages", said=trial.evidence("table_pages"), known=before.pages),
-            EvidenceCheck(name="rows", said=trial.evidence("rows"), known=rows),
-            EvidenceCheck(name="index_pages", said=trial.evidence("index_pages"), known=size, within=_INDEX_WITHIN),
-        ],
-        effects=[trial.effect(before.pages, after.pages)],
-        measures=[
-            Comparison(what="pages read by one COUNT(*)", unit="pages", before=before.pages, after=after.pages),
-            Comparison(
-                what="CPU time of one COUNT(*) that reads nothing",
-                unit="ms",
-                before=before.cpu_milliseconds,
-                after=after.cpu_milliseconds,
-            ),
-        ],
-        notes="The pages of a count are those read by one right after a restart, the way to the index included.",
-    )
-
-
-_SESSIONS, _COME = 40_000, 5_000
-_LARGEST_KEY = 2**62
-_ADDED = f"ALTER TABLE {SCHEMA}.sessions ADD INDEX count_rows (id)"
-_STATUS = "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = "
-
-
-def _insert_sessions(server: Server, rows: int, chooser: random.Random) -> None:
-    """Insert rows with random keys, 500 a statement."""
-    with server.connect() as connection, connection.cursor() as cursor:
-        for first in range(0, rows, 500):
-            keys = [chooser.randrange(_LARGEST_KEY) for _ in range(min(500, rows - first))]
-            values = ", ".join(f"({key}, REPEAT('x', 100))" for key in keys)
-            cursor.execute(f"INSERT INTO {SCHEMA}.sessions VALUES {values}")
-
-
-def _flush(server: Server, patience: float = 20.0) -> None:
-    """Let the server write all dirty pages.
-
-    Raises:
-        NotShown: Some are left after ``patience`` seconds.
-    """
-    execute(server, "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0", "SET GLOBAL innodb_max_dirty_pages_pct = 0")
-    deadline = time.monotonic() + patience
-    while query_number(server, f"{_STATUS} 'Innodb_buffer_pool_pages_dirty'"):
-        if time.monotonic() > deadline:
-            raise NotShown("the server does not write its dirty pages")
-        time.sleep(0.05)
-    execute(server, "SET GLOBAL innodb_max_dirty_pages_pct = 90")
-
-
-@dataclass(frozen=True)
-class _Sessions:
-    """The writes of a round of new and ended sessions, and the CPU time of one COUNT(*)."""
-
-    logged_bytes: float
-    written_pages: float
-    cpu_milliseconds: float
-
-
-def _round(server: Server, chooser: random.Random) -> tuple[float, float]:
-    """Insert sessions and delete as many, those with the lowest keys, which are random, too.
-
-    Returns:
-        Bytes of redo log, and pages written until all of it is on disk.
-    """
-    logged, written = (f"{_STATUS} '{name}'" for name in ("Innodb_redo_log_current_lsn", "Innodb_pages_written"))
-    _flush(server)
-    before = query_number(server, logged), query_number(server, written)
-    _insert_sessions(server, _COME, chooser)
-    execute(server, f"DELETE FROM {SCHEMA}.sessions ORDER BY id LIMIT {_COME}")
-    _flush(server)
-    return query_number(server, logged) - before[0], query_number(server, written) - before[1]
-
-
-def _sessions(server: Server, chooser: random.Random, rounds: int = 3) -> _Sessions:
-    spent = [_round(server, chooser) for _ in range(rounds)]
-    with server.connect() as connection:
-        cpu = cpu_milliseconds(server, partial(count, connection, "sessions"), 50)
-    logged, written = map(statistics.median, zip(*spent, strict=True))
-    return _Sessions(logged, written, cpu)
-
-
-def _counter(trial: Trial) -> CounterProofRecord:
+@CounterProof(
+    RULE,
+    "mysql-9.7",
+    {"innodb-buffer-pool-size": "128M"},
+    folklore="give every table that is counted a small secondary index",
+    source="answers to slow COUNT(*) since MySQL 5.0",
+    condition=f"A small table, {SESSIONS:,} sessions with random keys, was counted {COUNTS} times. Sessions come"
+    " and go all the time.",
+    measures=(
+        ComparedFigure(f"redo log of {_SESSIONS_MADE}", "bytes", "logged"),
+        ComparedFigure(f"pages written by {_SESSIONS_MADE}", "pages", "written"),
+        ComparedFigure("CPU time of one COUNT(*)", "ms", "cpu", times=1000.0),
+    ),
+    notes="Counting takes less CPU, of which a small table takes little; what every change writes is more.",
+)
+def _small_table(trial: RuleTrial) -> None:
     server, chooser = trial.server, random.Random(1)
     execute(
         server,
@@ -174,41 +99,56 @@ def _counter(trial: Trial) -> CounterProofRecord:
         f"CREATE TABLE {SCHEMA}.sessions (id BIGINT NOT NULL PRIMARY KEY,"
         " data VARCHAR(100) CHARACTER SET latin1 NOT NULL) ENGINE=InnoDB",
     )
-    _insert_sessions(server, _SESSIONS, chooser)
+    _insert_sessions(server, SESSIONS, chooser)
     execute(server, f"ANALYZE TABLE {SCHEMA}.sessions")
-    trial.silent(snapshots(server, _counts(server, "sessions"), _COUNTS))
-    before = _sessions(server, chooser)
-    execute(server, _ADDED)
-    after = _sessions(server, chooser)
-    made = f"{_COME:,} new sessions and as many that end"
-    return CounterProofRecord(
-        folklore="give every table that is counted a small secondary index",
-        source="answers to slow COUNT(*) since MySQL 5.0",
-        condition=f"A small table, {_SESSIONS:,} sessions with random keys, was counted {_COUNTS} times. Sessions come"
-        " and go all the time.",
-        followed=(_ADDED,),
-        measures=(
-            Comparison(what=f"redo log of {made}", unit="bytes", before=before.logged_bytes, after=after.logged_bytes),
-            Comparison(
-                what=f"pages written by {made}", unit="pages", before=before.written_pages, after=after.written_pages
-            ),
-            Comparison(
-                what="CPU time of one COUNT(*)",
-                unit="ms",
-                before=before.cpu_milliseconds,
-                after=after.cpu_milliseconds,
-            ),
-        ),
-        notes="Counting takes less CPU, of which a small table takes little; what every change writes is more.",
-    )
+    trial.silent(snapshots(server, with_connection(server, count, "sessions"), COUNTS))
+    trial.record(_sessions_cost(server, chooser))
+    trial.follow_folklore(f"ALTER TABLE {SCHEMA}.sessions ADD INDEX count_rows (id)")
+    trial.record(_sessions_cost(server, chooser))
 
 
-PROOFS = (
-    Proof(
-        _RULE,
-        dict.fromkeys(("mysql-9.7", "mysql-5.6", "mariadb-10.11"), _WATCHED),
-        _prove,
-        takes=20.0,
-    ),
-)
-COUNTER_PROOFS = (CounterProof(_RULE, "mysql-9.7", {"innodb-buffer-pool-size": "128M"}, _counter, takes=20.0),)
+def _sessions_cost(server: Server, chooser: random.Random, rounds: int = 3) -> Figures:
+    """Redo log and pages written by a round of new and ended sessions, until all is on disk, and CPU of a COUNT(*)."""
+
+    def come_and_go() -> None:
+        """Insert sessions and delete as many, those with the lowest keys, which are random, too."""
+        _insert_sessions(server, COME, chooser)
+        execute(server, f"DELETE FROM {SCHEMA}.sessions ORDER BY id LIMIT {COME}")
+        _flush(server)
+
+    spent = []
+    for _ in range(rounds):
+        _flush(server)
+        counters = counting(logged="Innodb_redo_log_current_lsn", written="Innodb_pages_written")
+        spent.append(measure(server, come_and_go, counters=counters))
+    with server.connect() as connection:
+        cpu = measure(server, lambda: count(connection, "sessions"), TIMED_SESSIONS, counters=CPU)["cpu"]
+    return medians(spent) | {"cpu": cpu}
+
+
+def _insert_sessions(server: Server, rows: int, chooser: random.Random) -> None:
+    """Insert rows with random keys, 500 a statement."""
+    with server.connect() as connection:
+        for first in range(0, rows, 500):
+            keys = [chooser.randrange(LARGEST_KEY) for _ in range(min(500, rows - first))]
+            values = ", ".join(f"({key}, REPEAT('x', 100))" for key in keys)
+            ask(connection, f"INSERT INTO {SCHEMA}.sessions VALUES {values}")
+
+
+def _flush(server: Server) -> None:
+    """Let the server write all dirty pages.
+
+    Raises:
+        NotShown: Some are left after FLUSHING_SECONDS.
+    """
+    execute(server, "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0", "SET GLOBAL innodb_max_dirty_pages_pct = 0")
+    deadline = time.monotonic() + FLUSHING_SECONDS
+    while global_status(server, "Innodb_buffer_pool_pages_dirty"):
+        if time.monotonic() > deadline:
+            raise NotShown("the server does not write its dirty pages")
+        time.sleep(0.05)
+    execute(server, "SET GLOBAL innodb_max_dirty_pages_pct = 90")
+
+
+PROOFS = (_counted_without_index,)
+COUNTER_PROOFS = (_small_table,)

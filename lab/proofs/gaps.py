@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from advisor.casetest import cases
 from exporter.server import identify
-from lab.harness.watch import rules
+from lab.harness.watch import rules, the_rule
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ _NOT_HAD = {
 
 
 def _unproved(rule: str, why: str) -> UnprovedRule:
-    [known] = [each for each in rules() if each.id == rule]
+    known = the_rule(rule)
     captures = dict.fromkeys("/".join(case.recording.parts[-3:-1]) for case in cases.load(known))
     return UnprovedRule(why, (*captures, *known.file.references))
 
@@ -58,7 +58,7 @@ UNPROVED = {rule: _unproved(rule, why) for rule, why in _WHY.items()}
 
 def _applying(variables: dict[str, str]) -> tuple[str, ...]:
     server = identify(variables)
-    return tuple(each.id for each in rules() if server in each.file.applies)
+    return tuple(rule.id for rule in rules() if server in rule.file.applies)
 
 
 UNAVAILABLE_SERVERS = {name: _applying(variables) for name, variables in _NOT_HAD.items()}

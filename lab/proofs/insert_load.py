@@ -1,33 +1,31 @@
-"""A load of insertions into three random secondary indexes, and its cost by the server's counters."""
+"""A load of insertions into three random secondary indexes, and what the server counts of it."""
 
 from __future__ import annotations
 
 import os
 import re
 import signal
-import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import partial
 
 from exporter.snapshot import Snapshot
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, look_up_keys, make_random_table
-from lab.harness.measure import pages_read
+from lab.harness.measure import PAGES, Counters, Figures, in_turn, innodb_metric, measure, medians, per
 from lab.harness.records import NotShown
-from lab.harness.watch import snapshots
-from lab.harness.workloads import SCHEMA, Load, insert_rows
+from lab.harness.watch import watch
+from lab.harness.workloads import SCHEMA, Load, ask, insert_rows
 from lab.processes.usage import io_bytes
-from lab.proofs.record import Comparison
+from lab.proofs.proof import ComparedFigure
 from lab.servers import Server
 from lab.servers.server import NO_OPTIONS
 from lab.servers.sql import execute, query_number
 
 ROWS = 160_000  # three indexes of about 600 leaf pages each
-POOL = "12M"  # 768 pages
+POOL, POOL_PAGES = "12M", 768
 # While the table is created. Recalculated statistics would read hundreds of pages at any time.
 PREPARING = {"innodb-buffer-pool-size": "64M", "innodb-stats-auto-recalc": "OFF"}
-BUFFERED, UNBUFFERED = ({"innodb-change-buffering": each} for each in ("all", "none"))
+BUFFERED, UNBUFFERED = ({"innodb-change-buffering": kind} for kind in ("all", "none"))
 RARELY_MERGED = {"innodb-io-capacity": "200"}
 """The default up to 8.0. The master thread then merges ten pages a second, so that the machine's speed matters less."""
 COUNTED_READS = {"innodb-use-native-aio": "OFF"}
@@ -36,44 +34,35 @@ PAGE_BYTES = 16_384
 _SETTLING_SECONDS = 0.5
 _DRAINING_SECONDS = 30.0
 _MOST_FILLING = 40
+_REDO = re.compile(r"Log sequence number\s+(\d+)")
 
-Work = Callable[[Server, int], None]
+RowWork = Callable[[Server, int], None]
 """Takes the server and a number of rows."""
 
 
-@dataclass(frozen=True)
-class RowCost:
-    """The cost of one inserted or looked-up row.
-
-    Attributes:
-        pages: Pages that the server read for any purpose.
-        merges, operations: Merges of the change buffer, and the operations that they applied.
-        milliseconds: Duration.
-        redo_bytes: Growth of the log sequence number.
-    """
-
-    pages: float
-    merges: float
-    operations: float
-    milliseconds: float
-    redo_bytes: float
+def _redo(server: Server) -> float:
+    """The log sequence number, bytes."""
+    with server.connect() as connection:
+        [(_, _, status)] = ask(connection, "SHOW ENGINE INNODB STATUS")
+    [number] = _REDO.findall(status)
+    return float(number)
 
 
-@dataclass(frozen=True)
-class InsertObservation:
-    """An observation of the server during insertions.
+def _operations(server: Server) -> float:
+    """Changes that merges of the change buffer applied."""
+    return sum(innodb_metric(server, f"ibuf_merges_{kind}") for kind in ("insert", "delete_mark", "delete"))
 
-    Attributes:
-        snapshots: The sidecar's snapshots.
-        spent: The cost per row meanwhile, counted by the lab.
-        rate: Rows a second.
-        buffer_pages: The final size of the change buffer.
-    """
 
-    snapshots: tuple[Snapshot, ...]
-    spent: RowCost
-    rate: float
-    buffer_pages: int
+def _last_row(server: Server) -> float:
+    return query_number(server, f"SELECT MAX(id) FROM {SCHEMA}.{EVENTS}")
+
+
+COUNTED: Counters = PAGES | {
+    "merges": partial(innodb_metric, name="ibuf_merges"),
+    "operations": _operations,
+    "redo": _redo,
+}
+"""What is counted for each row; `per_merge` adds ``per_merge``, the changes that a merge applied."""
 
 
 def prepare(server: Server, rows: int = ROWS, pool: str = POOL) -> None:
@@ -87,7 +76,7 @@ def insert(server: Server, rows: int, *, read_back: bool = False) -> None:
         insert_rows(connection, EVENTS, rows, indexes=INDEXES, read_back=read_back, seed=None)
 
 
-read_back: Work = partial(insert, read_back=True)
+read_back: RowWork = partial(insert, read_back=True)
 
 
 def look_up(server: Server, rows: int) -> None:
@@ -96,26 +85,19 @@ def look_up(server: Server, rows: int) -> None:
         look_up_keys(connection, rows)
 
 
-def measure(server: Server, rows: int, work: Work = insert, rounds: int = 5) -> RowCost:
-    """The cost per row of the work, over several rounds; its duration is the median of the rounds.
+def row_cost(server: Server, rows: int, work: RowWork = insert, rounds: int = 5) -> Figures:
+    """The figures of a row, over several rounds.
 
     The master thread merges in bursts: a mean of pages read needs some thousand rows.
     """
-    began, took = _counted(server), []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        work(server, rows // rounds)
-        took.append(time.perf_counter() - start)
-    inserted = rows // rounds * rounds
-    grown = [(after - before) / inserted for after, before in zip(_counted(server), began, strict=True)]
-    pages, merges, operations, redo = grown
-    return RowCost(pages, merges, operations, statistics.median(took) * 1000.0 * rounds / inserted, redo)
+    each = rows // rounds
+    return _per_merge(measure(server, lambda: work(server, each), rounds, counters=COUNTED, pieces=each))
 
 
 def alternating(
-    server: Server, statements: tuple[Sequence[str], Sequence[str]], rows: int, work: Work, rounds: int = 8
-) -> tuple[RowCost, RowCost]:
-    """The cost per row under two settings, in turns, so that changes of the machine or the pool affect both.
+    server: Server, statements: tuple[Sequence[str], Sequence[str]], rows: int, work: RowWork, rounds: int = 8
+) -> tuple[Figures, Figures]:
+    """The medians of the figures of a row under two settings, in turn.
 
     Args:
         server: It has the first setting at the start, and the second at the end.
@@ -124,22 +106,23 @@ def alternating(
         work: The work on them.
         rounds: Rounds under each setting.
     """
-    found: tuple[list[RowCost], list[RowCost]] = ([], [])
-    for _ in range(rounds):
-        for setting, spent in zip(statements, found, strict=True):
-            execute(server, *setting)
-            spent.append(measure(server, rows, work, rounds=1))
-    first, second = (
-        RowCost(**{each.name: statistics.median(getattr(s, each.name) for s in spent) for each in fields(RowCost)})
-        for spent in found
-    )
-    return first, second
+
+    def under(setting: Sequence[str]) -> Figures:
+        execute(server, *setting)
+        return row_cost(server, rows, work, rounds=1)
+
+    first, second = in_turn(rounds, *(partial(under, setting) for setting in statements))
+    return medians(first), medians(second)
 
 
-def observe(server: Server, rows: int, work: Work = insert) -> InsertObservation:
-    """Observe the server under a continuous load of ``rows`` at a time.
+def observe(server: Server, rows: int, work: RowWork = insert) -> tuple[tuple[Snapshot, ...], Figures]:
+    """Watch the server under a continuous load of ``rows`` at a time.
 
     The load runs during the collections, too: an idle server merges innodb_io_capacity pages a second.
+
+    Returns:
+        The sidecar's snapshots, and the figures of a row. ``rate`` is rows a second, ``buffer_pages`` the size of the
+        change buffer in the end.
 
     Raises:
         NotShown: No row was committed meanwhile: the machine is too busy.
@@ -147,26 +130,15 @@ def observe(server: Server, rows: int, work: Work = insert) -> InsertObservation
     with Load(server.connect) as load:
         load.repeat(lambda _: work(server, rows), pause=0)
         time.sleep(_SETTLING_SECONDS)
-        before, began, last = _counted(server), time.monotonic(), _last_row(server)
-        seen = snapshots(server, partial(time.sleep, 1.0), 5)
-        after, span = _counted(server), time.monotonic() - began
-        done, size = _last_row(server) - last, buffer_pages(server)
-    if not done:
-        raise NotShown(f"no row was committed in {span:.0f} s")
-    pages, merges, operations, redo = [(now - was) / done for now, was in zip(after, before, strict=True)]
-    return InsertObservation(seen, RowCost(pages, merges, operations, span * 1000.0 / done, redo), done / span, size)
-
-
-def counter(server: Server, name: str) -> int:
-    """A counter of INNODB_METRICS, its lower half: MariaDB's upper half is garbage."""
-    return int(
-        query_number(server, f"SELECT COUNT & 4294967295 FROM information_schema.INNODB_METRICS WHERE NAME = '{name}'")
-    )
+        began = time.monotonic()
+        seen, counted = watch(server, partial(time.sleep, 1.0), 5, counters=COUNTED | {"rows": _last_row})
+        rate, size = 5 * counted["rows"] / (time.monotonic() - began), buffer_pages(server)
+    return seen, _per_merge(per(counted, "rows")) | {"rate": rate, "buffer_pages": size}
 
 
 def buffer_pages(server: Server) -> int:
     """The size of the change buffer; an empty one has one page."""
-    return counter(server, "ibuf_size")
+    return innodb_metric(server, "ibuf_size")
 
 
 def fill(server: Server) -> None:
@@ -193,8 +165,8 @@ def drain(server: Server) -> None:
         time.sleep(0.2)
 
 
-def shut_down_slowly(server: Server, options: Mapping[str, str] = NO_OPTIONS) -> tuple[float, float]:
-    """Shut down with innodb_fast_shutdown = 0 and start again; return pages read from the signal on, and seconds.
+def shut_down_slowly(server: Server, options: Mapping[str, str] = NO_OPTIONS) -> Figures:
+    """Shut down with innodb_fast_shutdown = 0 and start again; pages read from the signal on, and seconds.
 
     The server no longer answers then, so the kernel's count of the process's reads is used: start the server with
     `COUNTED_READS`.
@@ -212,24 +184,14 @@ def shut_down_slowly(server: Server, options: Mapping[str, str] = NO_OPTIONS) ->
     server.wait()
     seconds = time.monotonic() - began
     server.restart(options)
-    return (last - before) / PAGE_BYTES, seconds
+    return {"pages": (last - before) / PAGE_BYTES, "seconds": seconds}
 
 
-def comparisons(what: str, before: RowCost, after: RowCost, *, timed: bool = True) -> tuple[Comparison, ...]:
-    """Comparisons of the same work: pages read, and time if it is meaningful."""
-    pages = Comparison(what=f"pages read for {what}", unit="pages per row", before=before.pages, after=after.pages)
-    took = Comparison(what=f"time of {what}", unit="ms per row", before=before.milliseconds, after=after.milliseconds)
-    return (pages, took) if timed else (pages,)
+def row_measures(what: str, *, timed: bool = True) -> tuple[ComparedFigure, ...]:
+    """Pages read for rows, and time if it is meaningful."""
+    pages = ComparedFigure(f"pages read for {what}", "pages per row", "pages")
+    return (pages, ComparedFigure(f"time of {what}", "ms per row", "seconds", times=1000.0)) if timed else (pages,)
 
 
-def _counted(server: Server) -> tuple[float, float, float, float]:
-    with server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("SHOW ENGINE INNODB STATUS")
-        text = cursor.fetchall()[0][2]
-    [redo] = re.findall(r"Log sequence number\s+(\d+)", text)
-    operations = sum(counter(server, f"ibuf_merges_{each}") for each in ("insert", "delete_mark", "delete"))
-    return pages_read(server), counter(server, "ibuf_merges"), operations, float(redo)
-
-
-def _last_row(server: Server) -> float:
-    return query_number(server, f"SELECT MAX(id) FROM {SCHEMA}.{EVENTS}")
+def _per_merge(figures: Figures) -> Figures:
+    return figures | {"per_merge": figures["operations"] / figures["merges"] if figures["merges"] else 0.0}

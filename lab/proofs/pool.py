@@ -6,24 +6,22 @@ import math
 import random
 from functools import partial
 
-from lab.harness.measure import pool_statistic
-from lab.harness.records import Data
+from lab.harness.measure import PAGES, counting, measure, pool_statistic, repeat
 from lab.harness.watch import snapshots
-from lab.harness.workloads import SCHEMA, emptied, look_up, look_up_pages, scan
-from lab.proofs.base import CounterProof, Proof
-from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck
-from lab.proofs.scans import HOT, LARGER_PAGES, OTHER, SCANNED, SMALLER, WATCHED, with_connection
-from lab.proofs.trial import Trial
-from lab.proofs.work_cost import A_ROUND, PAUSE, comparisons, followed, measure, measure_observed, repeat, rested
-from lab.servers.sql import execute, global_status, query_number
+from lab.harness.workloads import SCHEMA, emptied, look_up, look_up_pages, scan, with_connection
+from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, PredictedFigure, Proof, pages_and_time
+from lab.proofs.scans import HOT, LARGER_PAGES, OTHER, PAUSE, SCANNED, SMALLER, WATCHED
+from lab.proofs.trial import RuleTrial
+from lab.servers.sql import query_number
 
-OTHER_PAGES, HOT_PAGES = 4_000, 5_000
+OTHER_PAGES, HOT_PAGES, FITTING_PAGES = 4_000, 5_000, 400
 LOOKUPS, ROUNDS = 1_500, 6
 LOOKED_UP_EVERY = 0.5
 """Seconds of rest, so that rounds on a fast machine are long enough compared with innodb_old_blocks_time."""
+ONCE, ONCE_ROUNDS = 1_500, 2 * WATCHED
+"""Pages of a round that are needed only once, and rounds."""
 CHUNK = 8 * 2**20
 DATA_BYTES = f"SELECT SUM(DATA_LENGTH) FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{SCHEMA}'"
-READS, REQUESTS = "Innodb_buffer_pool_reads", "Innodb_buffer_pool_read_requests"
 POOL_BYTES = "SELECT @@innodb_buffer_pool_size"
 # A pool of 3,584 pages that can grow in small steps.
 GROWING = {
@@ -33,141 +31,126 @@ GROWING = {
 }
 
 
-def table_exceeds_pool(trial: Trial) -> Data:
-    """A table larger than the pool is read from disk at each pass."""
+@Proof(
+    "scan-exceeds-buffer-pool",
+    GROWING,
+    condition=f"A table of {LARGER_PAGES:,} leaf pages is scanned every {PAUSE:g} seconds in a pool of"
+    " {pool:,.0f} pages that another table had filled.",
+    facts=(
+        EvidenceFigure("pages of the table", "table_pages", "table"),
+        EvidenceFigure("pages of the pool", "pool_pages", "pool"),
+        EvidenceFigure("passes", "passes", "passes"),
+        EvidenceFigure("pages read per pass", "pages_read_per_pass", "pages"),
+    ),
+    effect=PredictedFigure("pages"),
+    measures=pages_and_time("a pass"),
+)
+def _table_exceeds_pool(trial: RuleTrial) -> None:
     server = trial.server
-    fill = with_connection(server, partial(scan, table=OTHER))
-    one_pass = with_connection(server, partial(scan, table=SCANNED))
-    with emptied(server, {SCANNED: LARGER_PAGES, OTHER: OTHER_PAGES}):
-        fill()
-        first = measure(server, one_pass, times=1)
-        pages = pool_statistic(server, "POOL_SIZE")
-        window, before = measure_observed(server, one_pass, WATCHED)
-        trial.fires(window, schema=SCHEMA, table=SCANNED)
-        after = followed(trial, one_pass, partial(repeat, one_pass, 2), WATCHED)
-    return trial.proved(
-        condition=(
-            f"A table of {LARGER_PAGES:,} leaf pages is scanned every {PAUSE:g} seconds in a pool of"
-            f" {pages:,.0f} pages that another table had filled."
-        ),
-        facts=(
-            EvidenceCheck(name="pages of the table", said=trial.evidence("table_pages"), known=first.pages),
-            EvidenceCheck(name="pages of the pool", said=trial.evidence("pool_pages"), known=pages),
-            EvidenceCheck(name="passes", said=trial.evidence("passes"), known=WATCHED),
-            EvidenceCheck(name="pages read per pass", said=trial.evidence("pages_read_per_pass"), known=before.pages),
-        ),
-        effects=[trial.effect(before.pages, after.pages)],
-        measures=comparisons("a pass", before, after),
-    )
+    one_pass = with_connection(server, scan, SCANNED)
+    with emptied(server, {SCANNED: LARGER_PAGES, OTHER: OTHER_PAGES}) as connection:
+        scan(connection, OTHER)
+        trial.before |= {
+            "table": measure(server, one_pass, pause=PAUSE)["pages"],
+            "pool": pool_statistic(server, "POOL_SIZE"),
+            "passes": WATCHED,
+        }
+        trial.fires(trial.watch(one_pass, WATCHED, pause=PAUSE), schema=SCHEMA, table=SCANNED)
+        trial.follow_and_take_back(one_pass, WATCHED, partial(repeat, one_pass, 2, PAUSE), pause=PAUSE)
 
 
-def hot_set(trial: Trial) -> Data:
-    """Lookups over more pages than the pool has."""
+@Proof(
+    "buffer-pool-too-small",
+    GROWING,
+    condition=f"Rows on {HOT_PAGES:,} pages are looked up, all alike, in a pool of {{pool:,.0f}} pages.",
+    facts=(
+        EvidenceFigure("pages of the pool", "pool_pages", "pool"),
+        EvidenceFigure("pages read since the start", "pages_read_since_start", "read"),
+        EvidenceFigure(f"pages read by {LOOKUPS:,} lookups", "pages_read_per_second", "pages", per="per_second"),
+    ),
+    effect=PredictedFigure("pages", "pages read a round", "pages", per="per_second"),
+    measures=pages_and_time(f"{LOOKUPS:,} lookups"),
+)
+def _hot_set(trial: RuleTrial) -> None:
     server = trial.server
-    lookups = with_connection(server, partial(look_up, table=HOT, pages=HOT_PAGES, times=LOOKUPS))
-    touch_all = with_connection(server, partial(look_up_pages, table=HOT, pages=range(HOT_PAGES)))
+    lookups = with_connection(server, look_up, HOT, HOT_PAGES, LOOKUPS)
+    touch_all = with_connection(server, look_up_pages, HOT, range(HOT_PAGES))
     with emptied(server, {HOT: HOT_PAGES}):
         touch_all()
         repeat(lookups, 2 * ROUNDS, LOOKED_UP_EVERY)  # brings the list to the lookups' steady state
-        pages, read = pool_statistic(server, "POOL_SIZE"), pool_statistic(server, "NUMBER_PAGES_READ")
-        window, before = measure_observed(server, lookups, ROUNDS, LOOKED_UP_EVERY)
-        trial.fires(window)
+        trial.before["pool"] = pool_statistic(server, "POOL_SIZE")
+        read = pool_statistic(server, "NUMBER_PAGES_READ")
+        seen = trial.watch(lookups, ROUNDS, pause=LOOKED_UP_EVERY)
+        trial.before["read"] = read + trial.before["pages"] * ROUNDS
+        trial.before["per_second"] = ROUNDS / (seen[-1].at - seen[0].at)
+        trial.fires(seen)
         # As later lookups would, one by one. Twice, because the pool may still grow at first (MariaDB 10.11).
-        after = followed(trial, lookups, partial(repeat, touch_all, 2, pause=0.0), ROUNDS, LOOKED_UP_EVERY)
-    round_seconds = window.seconds / ROUNDS
-    return trial.proved(
-        condition=f"Rows on {HOT_PAGES:,} pages are looked up, all alike, in a pool of {pages:,.0f} pages.",
-        facts=(
-            EvidenceCheck(name="pages of the pool", said=trial.evidence("pool_pages"), known=pages),
-            EvidenceCheck(
-                name="pages read since the start",
-                said=trial.evidence("pages_read_since_start"),
-                known=read + before.pages * ROUNDS,
-            ),
-            EvidenceCheck(
-                name=f"pages read by {LOOKUPS:,} lookups",
-                said=trial.evidence("pages_read_per_second") * round_seconds,
-                known=before.pages,
-            ),
-        ),
-        effects=[trial.effect(before.pages, after.pages, quantity=A_ROUND, unit="pages", rate=1.0 / round_seconds)],
-        measures=comparisons(f"{LOOKUPS:,} lookups", before, after),
-    )
+        trial.follow_and_take_back(lookups, ROUNDS, partial(repeat, touch_all, 2), pause=LOOKED_UP_EVERY)
 
 
-def data_exceed_the_pool(trial: Trial) -> CounterProofRecord:
-    """A table that is dumped rarely exceeds the pool; the tables in constant use fit."""
-    server, hot = trial.server, 400
-    dump = with_connection(server, partial(scan, table=OTHER))
+@CounterProof(
+    "scan-exceeds-buffer-pool",
+    "mysql-9.7",
+    GROWING["mysql-9.7"],
+    folklore="the buffer pool must be as large as the data",
+    source='MySQLTuner, "InnoDB buffer pool / data size"',
+    condition=f"There are {{data:,.0f}} MiB of data, a table of {2 * OTHER_PAGES:,} pages among them that was read"
+    f" once, and a pool of {{pool:,.0f}} pages. Every {PAUSE:g} seconds one of {FITTING_PAGES} pages is scanned and"
+    f" rows on {FITTING_PAGES} pages of another are looked up.",
+    measures=(ComparedFigure("pages read by a round", "pages", "pages"),),
+    notes="A pool must hold what is asked for again, and no more.",
+)
+def _data_exceed_the_pool(trial: RuleTrial) -> None:
+    server = trial.server
 
     def one_round() -> None:
         with server.connect() as connection:
-            look_up_pages(connection, HOT, range(hot))
+            look_up_pages(connection, HOT, range(FITTING_PAGES))
             scan(connection, SCANNED)
 
-    with emptied(server, {SCANNED: hot, HOT: hot, OTHER: 2 * OTHER_PAGES}):
-        dump()
-        repeat(one_round, WATCHED)
-        trial.silent(snapshots(server, rested(one_round), WATCHED))
-        before = measure(server, one_round)  # without the sidecar's own reads
-        pages, data = pool_statistic(server, "POOL_SIZE"), query_number(server, DATA_BYTES)
-        statement = f"SET GLOBAL innodb_buffer_pool_size = {math.ceil(data / CHUNK) * CHUNK}"
-        execute(server, statement)
-        repeat(one_round, WATCHED)
-        after = measure(server, one_round)
-    return CounterProofRecord(
-        folklore="the buffer pool must be as large as the data",
-        source='MySQLTuner, "InnoDB buffer pool / data size"',
-        condition=(
-            f"There are {data / 2**20:,.0f} MiB of data, a table of {2 * OTHER_PAGES:,} pages among them that was read"
-            f" once, and a pool of {pages:,.0f} pages. Every {PAUSE:g} seconds one of {hot} pages is scanned and rows"
-            f" on {hot} pages of another are looked up."
-        ),
-        followed=(statement,),
-        measures=(Comparison(what="pages read by a round", unit="pages", before=before.pages, after=after.pages),),
-        notes="A pool must hold what is asked for again, and no more.",
-    )
+    with emptied(server, {SCANNED: FITTING_PAGES, HOT: FITTING_PAGES, OTHER: 2 * OTHER_PAGES}) as connection:
+        scan(connection, OTHER)
+        repeat(one_round, WATCHED, PAUSE)
+        trial.silent(snapshots(server, lambda: repeat(one_round, 1, PAUSE), WATCHED))
+        trial.measure(one_round, 3, pause=PAUSE)  # without the sidecar's own reads
+        data = query_number(server, DATA_BYTES)
+        trial.before |= {"pool": pool_statistic(server, "POOL_SIZE"), "data": data / 2**20}
+        trial.follow_folklore(f"SET GLOBAL innodb_buffer_pool_size = {math.ceil(data / CHUNK) * CHUNK}")
+        repeat(one_round, WATCHED, PAUSE)
+        trial.measure(one_round, 3, pause=PAUSE)
 
 
-def hit_ratio(trial: Trial) -> CounterProofRecord:
-    """A low hit ratio, because each page is needed only once."""
-    server, each, rounds = trial.server, 1_500, 2 * WATCHED
-    pages = list(range(each * rounds))
+@CounterProof(
+    "buffer-pool-too-small",
+    "mysql-9.7",
+    GROWING["mysql-9.7"],
+    folklore="a hit ratio under 99 % wants a larger buffer pool",
+    source='MySQL Enterprise Monitor, "InnoDB Buffer Cache Has Sub-Optimal Hit Rate", and many others',
+    condition="A server that has just started has a pool of {pool:,.0f} pages. A job goes through a table of"
+    f" {ONCE * ONCE_ROUNDS:,} pages by its key, {ONCE:,} at a time and each of them once: the hit ratio is"
+    " {hits:.0%}.",
+    measures=(ComparedFigure(f"pages read for {ONCE:,}", "pages", "pages"),),
+    notes="What was never read before is in no pool, however large.",
+)
+def _hit_ratio(trial: RuleTrial) -> None:
+    server = trial.server
+    pages = list(range(ONCE * ONCE_ROUNDS))
     random.Random(1).shuffle(pages)  # in no order of the pages: none is read ahead
-    places = iter(range(0, len(pages), each))
+    places = iter(range(0, len(pages), ONCE))
 
     def go_on() -> None:
         first = next(places)
         with server.connect() as connection:
-            look_up_pages(connection, OTHER, pages[first : first + each])
+            look_up_pages(connection, OTHER, pages[first : first + ONCE])
 
     with emptied(server, {OTHER: len(pages)}):
-        reads, requests = global_status(server, READS), global_status(server, REQUESTS)
-        window, before = measure_observed(server, go_on, WATCHED)
-        hits = 1 - (global_status(server, READS) - reads) / (global_status(server, REQUESTS) - requests)
-        trial.silent(window)
-        pool_pages = pool_statistic(server, "POOL_SIZE")
-        statement = f"SET GLOBAL innodb_buffer_pool_size = {2 * query_number(server, POOL_BYTES):.0f}"
-        execute(server, statement)
-        after = measure(server, go_on, WATCHED)
-    return CounterProofRecord(
-        folklore="a hit ratio under 99 % wants a larger buffer pool",
-        source='MySQL Enterprise Monitor, "InnoDB Buffer Cache Has Sub-Optimal Hit Rate", and many others',
-        condition=(
-            f"A server that has just started has a pool of {pool_pages:,.0f} pages. A job goes through a table of"
-            f" {len(pages):,} pages by its key, {each:,} at a time and each of them once: the hit ratio is {hits:.0%}."
-        ),
-        followed=(statement,),
-        measures=(Comparison(what=f"pages read for {each:,}", unit="pages", before=before.pages, after=after.pages),),
-        notes="What was never read before is in no pool, however large.",
-    )
+        requests = counting(reads="Innodb_buffer_pool_reads", requests="Innodb_buffer_pool_read_requests")
+        trial.silent(trial.watch(go_on, WATCHED, pause=PAUSE, counters=PAGES | requests))
+        trial.before["hits"] = 1 - trial.before["reads"] / trial.before["requests"]
+        trial.before["pool"] = pool_statistic(server, "POOL_SIZE")
+        trial.follow_folklore(f"SET GLOBAL innodb_buffer_pool_size = {2 * query_number(server, POOL_BYTES):.0f}")
+        trial.measure(go_on, WATCHED, pause=PAUSE)
 
 
-PROOFS: tuple[Proof, ...] = (
-    Proof("scan-exceeds-buffer-pool", GROWING, table_exceeds_pool, takes=25),
-    Proof("buffer-pool-too-small", GROWING, hot_set, takes=35),
-)
-COUNTER_PROOFS: tuple[CounterProof, ...] = (
-    CounterProof("scan-exceeds-buffer-pool", "mysql-9.7", GROWING["mysql-9.7"], data_exceed_the_pool, takes=30),
-    CounterProof("buffer-pool-too-small", "mysql-9.7", GROWING["mysql-9.7"], hit_ratio, takes=30),
-)
+PROOFS = (_table_exceeds_pool, _hot_set)
+COUNTER_PROOFS = (_data_exceed_the_pool, _hit_ratio)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
-
+from advisor.contract.recommendation import Frozen
 from lab.harness.records import NotShown
 
 MOST_OFF = 0.2
@@ -12,11 +11,7 @@ MOST_HARM = 1.05
 """The largest ratio of reads or time after the advice was followed to before."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class EvidenceCheck(_Frozen):
+class EvidenceCheck(Frozen):
     """A number of the rule's evidence, and the lab's own value for it."""
 
     name: str
@@ -30,14 +25,13 @@ class EvidenceCheck(_Frozen):
             raise NotShown(f"{self.name} is {self.said:g} in the evidence, but {self.known:g}")
 
 
-class MeasuredEffect(_Frozen):
+class MeasuredEffect(Frozen):
     """A predicted effect and its measurement, in the same unit; less is better.
 
     Attributes:
         now: The current value, by the rule.
         predicted: The future value, by the rule.
         before, after: The lab's measurements before and after the rule's statements.
-        stated: The rule's own error of ``predicted``, relative to ``now``; None where it states none.
     """
 
     quantity: str
@@ -46,7 +40,6 @@ class MeasuredEffect(_Frozen):
     predicted: float
     before: float
     after: float
-    stated: float | None = None
 
     @property
     def error(self) -> float:
@@ -64,7 +57,7 @@ class MeasuredEffect(_Frozen):
             )
 
 
-class Comparison(_Frozen):
+class Comparison(Frozen):
     """Reads or time of the same work, before and after; less is better.
 
     Attributes:
@@ -92,7 +85,7 @@ class Comparison(_Frozen):
             raise NotShown(f"the advice harms: {was}, and then {self.after:g}{at_best}")
 
 
-class Promise(_Frozen):
+class PromisedLimit(Frozen):
     """A quantity that the advice may make worse, and the most that it promises.
 
     Attributes:
@@ -113,7 +106,7 @@ class Promise(_Frozen):
             raise NotShown(f"{was}, and then {self.after:g}: at most {self.most:g} was promised")
 
 
-class ProofRecord(_Frozen):
+class ProofRecord(Frozen):
     """A proof's record.
 
     Attributes:
@@ -136,18 +129,18 @@ class ProofRecord(_Frozen):
     taken_back: tuple[str, ...]
     effects: tuple[MeasuredEffect, ...]
     measures: tuple[Comparison, ...]
-    promises: tuple[Promise, ...] = ()
+    promises: tuple[PromisedLimit, ...] = ()
     notes: str = ""
 
     def check(self) -> None:
         """Raise `NotShown` if a bound is broken."""
-        bounded: tuple[EvidenceCheck | MeasuredEffect | Comparison | Promise, ...]
+        bounded: tuple[EvidenceCheck | MeasuredEffect | Comparison | PromisedLimit, ...]
         bounded = (*self.facts, *self.effects, *self.measures, *self.promises)
-        for each in bounded:
-            each.check()
+        for bound in bounded:
+            bound.check()
 
 
-class CounterProofRecord(_Frozen):
+class CounterProofRecord(Frozen):
     """A counter-proof's record: folklore would fire, the rule is silent, and folklore was followed.
 
     Attributes:
@@ -168,4 +161,4 @@ class CounterProofRecord(_Frozen):
     @property
     def harm(self) -> float:
         """The worst of the ratios."""
-        return max(each.ratio for each in self.measures)
+        return max(measure.ratio for measure in self.measures)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from advisor.rules.check import Rule
 from lab.harness import records
 from lab.harness.watch import rules
-from lab.proofs import PROOFS
+from lab.proofs import PROOFS, PROVED
 from lab.proofs.gaps import UNAVAILABLE_SERVERS, UNPROVED
 from lab.proofs.record import MOST_HARM, MOST_OFF, Comparison, CounterProofRecord, ProofRecord
 from lab.reports.markdown import ran_on, table
 
 _HEAD = f"""\
-# The proofs
 
-A rule is shipped after a proof and a counter-proof on a real server.
+A rule is shipped after a proof and a counter-proof on a real server. A row above is a rule, with what it predicts
+before and after its advice was followed, and with how folklore changes the worst quantity. `make lab` makes the
+records that this page is generated from; `make proofs`, which CI runs, a few that count pages.
 
 The proof: the lab creates the condition, and the rule fires. The lab compares the rule's evidence with its own
 measurements. It executes the rule's statements unchanged and measures their effect. The rule falls silent. The lab
@@ -32,12 +34,9 @@ time after is compared with the median before, because other work on the machine
 
 On loads that no rule was made for, everything that is advised is followed as well: [the gauntlet](#the-gauntlet).
 
-`make lab` runs all proofs; `make proofs`, which CI runs, a few that count pages. This page is generated from the
-records of `make lab`.
-
 """
 _NOT_PROVOKED = "what-no-server-here-can-provoke"
-_TITLES = ("rule", "proved on", "quantity", "before", "predicted", "after", "off", "where folklore would fire")
+_TITLES = ("rule", "servers", "fires where it should", "silent where folklore fires and does harm")
 
 
 class RuleRecord:
@@ -46,7 +45,7 @@ class RuleRecord:
     def __init__(self, rule: str, record: Mapping[str, Any]) -> None:
         data = records.data(record)
         self.raw = record
-        servers = next(list(proof.options) for proof in PROOFS if proof.rule == rule)
+        servers = [server for proof in PROOFS if proof.rule == rule for server in proof.options]
         self.proofs = {name: ProofRecord.model_validate(data[name]) for name in servers}
         self.counters = [
             (part["server"], CounterProofRecord.model_validate(part["data"]))
@@ -55,23 +54,25 @@ class RuleRecord:
         ]
 
 
-def found() -> dict[str, RuleRecord]:
+def recorded() -> dict[str, RuleRecord]:
     """The rules that have a record."""
-    known = ((rule, records.load(f"proofs/{rule}")) for rule in dict.fromkeys(proof.rule for proof in PROOFS))
+    known = ((rule, records.load(f"proofs/{rule}")) for rule in PROVED)
     return {rule: RuleRecord(rule, record) for rule, record in known if record is not None}
 
 
 def page() -> str:
     """The page as a whole."""
-    proved = found()
+    proved = recorded()
     rows = [_row(rule, proved.get(rule.id)) for rule in rules()]
     sections = "".join(_section(rule, proved[rule.id]) for rule in rules() if rule.id in proved)
-    return f"{_HEAD}{table(_TITLES, rows)}\n{_unproved()}{sections}"
+    return f"# The proofs\n\n{table(_TITLES, rows)}{_HEAD}{_unproved()}{sections}"
 
 
 def _unproved() -> str:
     """The section on rules without a proof and on unavailable servers."""
-    rows = [[f"`{rule}`", each.why, "; ".join(map(_source, each.rests_on))] for rule, each in UNPROVED.items()]
+    rows = [
+        [f"`{rule}`", unproved.why, "; ".join(map(_source, unproved.rests_on))] for rule, unproved in UNPROVED.items()
+    ]
     servers = [[name, _listed(applying)] for name, applying in UNAVAILABLE_SERVERS.items()]
     return (
         "## What no server here can provoke\n\n"
@@ -97,24 +98,36 @@ def _listed(applying: tuple[str, ...]) -> str:
 
 def _row(rule: Rule, record: RuleRecord | None) -> list[str]:
     if record is None:
-        return [f"`{rule.id}`", f"[not provoked here](#{_NOT_PROVOKED})", *[""] * 6]
-    name, first = next(iter(record.proofs.items()))
-    others = len(record.proofs) - 1
-    where = f"{name}{f' and {others} more' if others else ''}"
-    cells = ["", "", "", "", ""]
+        return [f"`{rule.id}`", "", f"[not provoked here](#{_NOT_PROVOKED})", ""]
+    first = next(iter(record.proofs.values()))
+    fires = "yes; it predicts nothing"
     if first.effects:
         effect = first.effects[0]
-        worst = max(each.error for proof in record.proofs.values() for each in proof.effects)
-        cells = [f"{effect.quantity}, {effect.unit}", *map(_number, (effect.before, effect.predicted, effect.after))]
-        first_off, most_off = f"{effect.error:.0%}", f"{worst:.0%}"
-        cells.append(first_off if most_off == first_off else f"{first_off}, at most {most_off}")
-    return [f"[`{rule.id}`](#{rule.id})", where, *cells, "; ".join(_harm(counter) for _, counter in record.counters)]
+        off = max(effect.error for proof in record.proofs.values() for effect in proof.effects)
+        fires = f"{_change(effect.before, effect.after, effect.unit)}, {off:.0%} off"
+    harms = Counter(_harm(counter) for _, counter in record.counters)
+    harm = ", ".join(text if times == 1 else f"{text} ({times} times)" for text, times in harms.items())
+    return [f"[`{rule.id}`](#{rule.id})", _servers(record.proofs), fires, harm]
+
+
+def _change(before: float, after: float, unit: str) -> str:
+    if unit == "bytes":
+        return f"{before / 2**20:,.0f} → {after / 2**20:,.0f} MiB"
+    return f"{_number(before)} → {_number(after)} {unit}"
+
+
+def _servers(proofs: Mapping[str, ProofRecord]) -> str:
+    """The servers, such as `mysql 9.7, 5.6; mariadb 11.8`."""
+    flavours: dict[str, list[str]] = {}
+    for server in proofs:
+        flavour, _, series = server.partition("-")
+        flavours.setdefault(flavour, []).append(series)
+    return "; ".join(f"{flavour} {', '.join(series)}" for flavour, series in flavours.items())
 
 
 def _harm(counter: CounterProofRecord) -> str:
-    worst = max(counter.measures, key=lambda each: each.ratio)
-    harm = _times(worst) if worst.ratio > MOST_HARM else "in vain"
-    return f"{counter.folklore.rstrip('.')}: {worst.what} {_number(worst.before)} → {_number(worst.after)} ({harm})"
+    worst = max(counter.measures, key=lambda measure: measure.ratio)
+    return f"{worst.unit.split()[0]} {_times(worst)}" if worst.ratio > MOST_HARM else "in vain"
 
 
 def _section(rule: Rule, record: RuleRecord) -> str:
@@ -136,8 +149,8 @@ def _proof(server: str, part: Mapping[str, Any], proof: ProofRecord) -> Iterator
     if proof.altered:
         yield f"Altered: {_sentence(proof.altered)}\n"
     yield f"> {proof.summary}\n"
-    yield "```sql\n" + "\n".join(_ended(each) for each in proof.applied) + "\n```\n"
-    rows = [[each.name, "evidence", _number(each.said), _number(each.known), "", ""] for each in proof.facts]
+    yield "```sql\n" + "\n".join(_ended(statement) for statement in proof.applied) + "\n```\n"
+    rows = [[fact.name, "evidence", _number(fact.said), _number(fact.known), "", ""] for fact in proof.facts]
     for effect in proof.effects:
         numbers = map(_number, (effect.now, effect.before, effect.predicted, effect.after))
         rows.append([f"{effect.quantity}, {effect.unit}", f"effect, {effect.error:.0%} off", *numbers])
@@ -155,10 +168,10 @@ def _proof(server: str, part: Mapping[str, Any], proof: ProofRecord) -> Iterator
 def _counter(server: str, counter: CounterProofRecord) -> Iterator[str]:
     yield f"**Where folklore would fire, {server}.** {_sentence(counter.condition)}\n"
     yield f"Folklore: {counter.folklore.rstrip('.')} ({counter.source}).\n"
-    yield "```sql\n" + "\n".join(_ended(each) for each in counter.followed) + "\n```\n"
+    yield "```sql\n" + "\n".join(_ended(statement) for statement in counter.followed) + "\n```\n"
     rows = [
-        [f"{each.what}, {each.unit}", _number(each.before), _number(each.after), _times(each)]
-        for each in counter.measures
+        [f"{measure.what}, {measure.unit}", _number(measure.before), _number(measure.after), _times(measure)]
+        for measure in counter.measures
     ]
     yield table(["", "before", "folklore followed", ""], rows)
     yield f"The rule is silent. {_sentence(counter.notes)}".rstrip() + "\n"

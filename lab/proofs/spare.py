@@ -6,7 +6,6 @@ import random
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 
 from advisor.advice.remembered import Remembered
 from advisor.casetest.alterations import Alteration
@@ -16,18 +15,17 @@ from advisor.pool.errors import Unanswerable
 from advisor.pool.memory import WARM_UP, Hour, Memory, hour
 from exporter.snapshot import Snapshot
 from lab.captures.scenarios.base import OBSERVABLE
-from lab.harness.measure import pages_read, pool_statistic
-from lab.harness.records import Data, NotShown
-from lab.harness.watch import snapshots
-from lab.harness.workloads import emptied, look_up, look_up_pages, scan
+from lab.harness.measure import Work, pages_read, pool_statistic, repeat, together
+from lab.harness.records import NotShown
+from lab.harness.watch import LONGEST, snapshots
+from lab.harness.workloads import emptied, look_up, look_up_pages, scan, with_connection
 from lab.processes.usage import memory_mib
-from lab.proofs.base import CounterProof, Proof
-from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck, Promise
-from lab.proofs.scans import with_connection
-from lab.proofs.trial import LONGEST, Trial
-from lab.proofs.work_cost import Work, measure, repeat, rested
+from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, PredictedFigure, Proof
+from lab.proofs.record import PromisedLimit
+from lab.proofs.scans import PAUSE as LONG_PAUSE
+from lab.proofs.trial import RuleTrial
 from lab.servers import Server
-from lab.servers.sql import execute, query_number
+from lab.servers.sql import query_number
 
 HOT, REPORT = "hot", "report"
 HOT_PAGES, REPORT_PAGES, ALL_PAGES = 3_000, 6_500, 8_000
@@ -40,81 +38,79 @@ MIXED, SETTLED, MAY_READ = 1_500, 20, 60.0
 """Lookups a round, rounds until the list is in their steady state, and pages a second that may be read more."""
 NOISE = 1.0
 """Pages a second that the server and the sidecar read for themselves."""
-_HOUR = 3600.0
 UP_SECONDS = 30 * 86_400.0
 LONG_UP = Alteration.model_validate({"status": {"uptime": UP_SECONDS}})
-ALTERED = (
-    f"uptime, to {UP_SECONDS / 86_400:.0f} days in each snapshot. The memory of {DAYS} days is made by a clock that"
-    " leaps: each of its hours is a measured window of some seconds, as the sidecar would remember it; only its time"
-    " and its length of an hour are set"
-)
 POOL = {"innodb-buffer-pool-size": "192M"}
+POOL_BYTES = "SELECT @@innodb_buffer_pool_size"
+_HOUR = 3600.0
 _OPTIONS = {
     "mysql-9.7": POOL | {"innodb-buffer-pool-chunk-size": "8M"},
     "mariadb-11.8": OBSERVABLE | POOL,
 }
 
 
-def pool_twice_the_data(trial: Trial) -> Data:
-    """Lookups over a third of the pool; nothing else is asked for."""
+@Proof(
+    "buffer-pool-larger-than-needed",
+    _OPTIONS,
+    condition=f"Rows on {HOT_PAGES:,} pages are looked up, all alike, in a pool of {{size_mib:.0f}} MiB, of which"
+    " {unused:,.0f} pages were never filled: {first_summary}. Then, in a full pool of the same size,"
+    f" {RARE:.0%} of the lookups go to any of {COLD_PAGES:,} pages and the others to {HOT_SPOT:,}, and"
+    f" {MAY_READ:g} pages a second may be read more.",
+    facts=(
+        EvidenceFigure("hours", "hours", "hours", within=0.0),
+        EvidenceFigure("bytes that go", "freed_bytes", "freed", within=0.0),
+        EvidenceFigure("bytes that were never filled, of those that go", "unfilled_bytes", "unfilled"),
+    ),
+    effect=PredictedFigure("size"),
+    notes="The server's process gave {given_back:.0f} MiB back the first time; the rest of what went was"
+    f" never filled. The first promise includes {NOISE:g} page per second that server and sidecar read for"
+    " themselves.",
+    altered=LONG_UP,
+    why_altered=f"uptime, to {UP_SECONDS / 86_400:.0f} days in each snapshot. The memory of {DAYS} days is made by a"
+    " clock that leaps: each of its hours is a measured window of some seconds, as the sidecar would remember it;"
+    " only its time and its length of an hour are set",
+)
+def _pool_twice_the_data(trial: RuleTrial) -> None:
     server = trial.server
-    touch_all = with_connection(server, partial(look_up_pages, table=HOT, pages=range(HOT_PAGES)))
-    lookups = with_connection(server, partial(look_up, table=HOT, pages=HOT_PAGES, times=LOOKUPS))
+    touch_all = with_connection(server, look_up_pages, HOT, range(HOT_PAGES))
+    lookups = with_connection(server, look_up, HOT, HOT_PAGES, LOOKUPS)
     with emptied(server, {HOT: HOT_PAGES}):
         touch_all()
         repeat(lookups, 2, PAUSE)
-        size = query_number(server, "SELECT @@innodb_buffer_pool_size")
-        unused = pool_statistic(server, "FREE_BUFFERS")
+        size, unused = query_number(server, POOL_BYTES), pool_statistic(server, "FREE_BUFFERS")
         seen, before = _watched(server, lookups)
         trial.blind(seen)  # without a memory
         memory = _days(seen[-1], _hour(seen))
         trial.remembered = Remembered(memory)
-        found = trial.fires(seen)
+        finding = trial.fires(seen)
+        most = trial.predicted_cost() + NOISE
         resident = _resident(server)
         trial.follow()
         touch_all()
         given_back = resident - _resident(server)
         after_seen, after = _watched(server, lookups)
-        smaller = query_number(server, "SELECT @@innodb_buffer_pool_size")
+        smaller = query_number(server, POOL_BYTES)
         trial.remembered = Remembered(_days(after_seen[-1], _hour(after_seen), before=memory))
         trial.silent(after_seen)
         trial.take_back()
-    if found.cost is None:
-        raise NotShown("the rule does not say what the reads become")
-    facts = (
-        EvidenceCheck(name="hours", said=trial.evidence("hours"), known=DAYS * 24 - WARM_UP / _HOUR, within=0.0),
-        EvidenceCheck(name="bytes that go", said=trial.evidence("freed_bytes"), known=size - smaller, within=0.0),
-        EvidenceCheck(
-            name="bytes that were never filled, of those that go",
-            said=trial.evidence("unfilled_bytes"),
-            known=min(unused * 16_384, size - smaller),
-        ),
+    trial.promises.append(
+        PromisedLimit(what="pages read", unit="pages per second", before=before, most=most, after=after)
     )
-    effect, predicted = trial.effect(size, smaller), float(found.cost.predicted)
-    full = _full_pool(trial)
-    return trial.proved(
-        condition=(
-            f"Rows on {HOT_PAGES:,} pages are looked up, all alike, in a pool of {size / 2**20:.0f} MiB, of which"
-            f" {unused:,.0f} pages were never filled: {found.summary}. Then, in a full pool of the same size,"
-            f" {RARE:.0%} of the lookups go to any of {COLD_PAGES:,} pages and the others to {HOT_SPOT:,}, and"
-            f" {MAY_READ:g} pages a second may be read more."
-        ),
-        altered=ALTERED,
-        facts=facts,
-        effects=[effect],
-        promises=[
-            Promise(what="pages read", unit="pages per second", before=before, most=predicted + NOISE, after=after),
-            full,
-        ],
-        notes=(
-            f"The server's process gave {max(0.0, given_back):.0f} MiB back the first time; the rest of what went was"
-            f" never filled. The first promise includes {NOISE:g} page per second that server and sidecar read for"
-            " themselves."
-        ),
-    )
+    trial.before |= {
+        "hours": DAYS * 24 - WARM_UP / _HOUR,
+        "size": size,
+        "size_mib": size / 2**20,
+        "freed": size - smaller,
+        "unused": unused,
+        "unfilled": min(unused * 16_384, size - smaller),
+        "first_summary": finding.summary,
+        "given_back": max(0.0, given_back),
+    }
+    trial.after["size"] = smaller
+    trial.promises.append(_full_pool(trial))
 
 
-def _full_pool(trial: Trial) -> Promise:
+def _full_pool(trial: RuleTrial) -> PromisedLimit:
     """Rare lookups beside a hot set, over more pages than the pool has."""
     server, chooser = trial.server, random.Random(7)
     pages = list(range(HOT_SPOT + COLD_PAGES))
@@ -133,111 +129,103 @@ def _full_pool(trial: Trial) -> Promise:
         touch_all()
         lookups(SETTLED * MIXED)
 
-    touch_all = with_connection(server, partial(look_up_pages, table=HOT, pages=pages))
+    touch_all = with_connection(server, look_up_pages, HOT, pages)
     with emptied(server, {HOT: len(pages)}):
         settle()
         seen, before = _watched(server, lookups)
         memory = _days(seen[-1], _hour(seen))
         trial.remembered = Remembered(memory, MAY_READ)
-        found = trial.fires(seen)
+        trial.fires(seen)
         trial.follow()
         settle()
         after_seen, after = _watched(server, lookups)
         trial.remembered = Remembered(_days(after_seen[-1], _hour(after_seen), before=memory), MAY_READ)
         trial.silent(after_seen)
         trial.take_back()
-    if found.cost is None:
-        raise NotShown("the rule does not say what the reads become")
     # By lookups, for these go on as fast as the machine lets them.
-    round_seconds, seconds_after = ((each[-1].at - each[0].at) / ROUNDS for each in (seen, after_seen))
-    return Promise(
+    round_seconds, seconds_after = ((side[-1].at - side[0].at) / ROUNDS for side in (seen, after_seen))
+    return PromisedLimit(
         what=f"pages read by {MIXED:,} lookups in a full pool",
         unit="pages",
         before=before * round_seconds,
-        most=float(found.cost.predicted) * round_seconds,
+        most=trial.predicted_cost() * round_seconds,
         after=after * seconds_after,
     )
 
 
-def nightly_report(trial: Trial) -> CounterProofRecord:
-    """A report that runs once a night needs the pool that is idle by day."""
+@CounterProof(
+    "buffer-pool-larger-than-needed",
+    "mysql-9.7",
+    _OPTIONS["mysql-9.7"],
+    folklore="by day the hit rate is 100 % and a part of the pool is never filled: it is too large",
+    source="widespread advice to size a pool by its working set",
+    condition=f"By day rows on {HOT_PAGES:,} pages are looked up. Once a night, from {NIGHT:02}:00 UTC, a table of"
+    f" {REPORT_PAGES:,} pages is scanned beside them. The pool holds both, so that no hour reads anything. A"
+    f" memory of {DAYS} days is made as in the proof. Without the nights in it the rule advises"
+    " {advised:,} bytes.",
+    measures=(ComparedFigure("pages read by the report", "pages", "pages"),),
+    notes="The worst hour decides, though it is one of 24.",
+)
+def _nightly_report(trial: RuleTrial) -> None:
     server = trial.server
-    touch_all = with_connection(server, partial(look_up_pages, table=HOT, pages=range(HOT_PAGES)))
-    lookups = with_connection(server, partial(look_up, table=HOT, pages=HOT_PAGES, times=LOOKUPS))
-    report = with_connection(server, partial(scan, table=REPORT))
+    touch_all = with_connection(server, look_up_pages, HOT, range(HOT_PAGES))
+    lookups = with_connection(server, look_up, HOT, HOT_PAGES, LOOKUPS)
+    report = with_connection(server, scan, REPORT)
     with emptied(server, {HOT: HOT_PAGES, REPORT: REPORT_PAGES}):
         touch_all()
         repeat(lookups, 2, PAUSE)
         day, _ = _watched(server, lookups)
         report()
         repeat(lookups, 2, PAUSE)
-
-        def both() -> None:
-            lookups()
-            report()
-
-        night, _ = _watched(server, both)
+        night, _ = _watched(server, together(lookups, report))
         quiet = _hour(day)
         trial.remembered = Remembered(_days(night[-1], quiet))
         [change] = trial.fires(night).changes  # the days alone would let it go
+        trial.before["advised"] = change.to
         trial.remembered = Remembered(_days(night[-1], quiet, night=_hour(night)))
         trial.silent(night)
-        before = measure(server, report)
-        execute(server, *change.apply)
+        trial.measure(report, 3, pause=LONG_PAUSE)
+        trial.follow_folklore(*change.apply)
         repeat(lookups, ROUNDS, PAUSE)
-        repeat(report, 2)
-        after = measure(server, report)
-    return CounterProofRecord(
-        folklore="by day the hit rate is 100 % and a part of the pool is never filled: it is too large",
-        source="widespread advice to size a pool by its working set",
-        condition=(
-            f"By day rows on {HOT_PAGES:,} pages are looked up. Once a night, from {NIGHT:02}:00 UTC, a table of"
-            f" {REPORT_PAGES:,} pages is scanned beside them. The pool holds both, so that no hour reads anything. A"
-            f" memory of {DAYS} days is made as in the proof. Without the nights in it the rule advises"
-            f" {change.to:,} bytes."
-        ),
-        followed=change.apply,
-        measures=(Comparison(what="pages read by the report", unit="pages", before=before.pages, after=after.pages),),
-        notes="The worst hour decides, though it is one of 24.",
-    )
+        repeat(report, 2, LONG_PAUSE)
+        trial.measure(report, 3, pause=LONG_PAUSE)
 
 
-def warm_up(trial: Trial) -> CounterProofRecord:
-    """A pool that is nearly empty, since the server has just started."""
+@CounterProof(
+    "buffer-pool-larger-than-needed",
+    "mysql-9.7",
+    _OPTIONS["mysql-9.7"],
+    folklore="most of the pool is free: it is too large",
+    source="widespread advice on dashboards of the pool's free pages",
+    condition=f"A server has just started: {{unused:,.0f}} pages of the pool are free, and {LOOKUPS:,} rows a round are"
+    f" looked up. Later all {ALL_PAGES:,} pages are needed. The memory of {DAYS} days is of the run before.",
+    measures=(ComparedFigure("pages read by a round", "pages", "pages"),),
+    notes="Within a warm-up free pages tell how long the server runs, and not what it needs.",
+)
+def _warm_up(trial: RuleTrial) -> None:
     server = trial.server
-    look_up_some = with_connection(server, partial(look_up, table=REPORT, pages=HOT_PAGES, times=LOOKUPS))
-    touch_all = with_connection(server, partial(look_up_pages, table=REPORT, pages=range(ALL_PAGES)))
+    look_up_some = with_connection(server, look_up, REPORT, HOT_PAGES, LOOKUPS)
+    touch_all = with_connection(server, look_up_pages, REPORT, range(ALL_PAGES))
     with emptied(server, {REPORT: ALL_PAGES}):
-        unused = pool_statistic(server, "FREE_BUFFERS")
-        seen = snapshots(server, rested(look_up_some, PAUSE), ROUNDS)
+        trial.before["unused"] = pool_statistic(server, "FREE_BUFFERS")
+        seen = snapshots(server, lambda: repeat(look_up_some, 1, PAUSE), ROUNDS)
         # The same days would let memory go, if the server were up as long as they say.
-        up = tuple(LONG_UP.apply(seen))
+        up = LONG_UP.apply(seen)
         trial.remembered = Remembered(_days(up[-1], replace(_hour(up), settled=True)))
         [change] = trial.fires(up).changes
         trial.silent(seen)
         touch_all()
-        before = measure(server, touch_all)
-        execute(server, *change.apply)
-        repeat(touch_all, 2)
-        after = measure(server, touch_all)
-    return CounterProofRecord(
-        folklore="most of the pool is free: it is too large",
-        source="widespread advice on dashboards of the pool's free pages",
-        condition=(
-            f"A server has just started: {unused:,.0f} pages of the pool are free, and {LOOKUPS:,} rows a round are"
-            f" looked up. Later all {ALL_PAGES:,} pages are needed. The memory of {DAYS} days is of the run before."
-        ),
-        followed=change.apply,
-        measures=(Comparison(what="pages read by a round", unit="pages", before=before.pages, after=after.pages),),
-        notes="Within a warm-up free pages tell how long the server runs, and not what it needs.",
-    )
+        trial.measure(touch_all, 3, pause=LONG_PAUSE)
+        trial.follow_folklore(*change.apply)
+        repeat(touch_all, 2, LONG_PAUSE)
+        trial.measure(touch_all, 3, pause=LONG_PAUSE)
 
 
 def _watched(server: Server, work: Work) -> tuple[tuple[Snapshot, ...], float]:
     """Snapshots of a server that is up for long, and the pages that the lab saw it read a second."""
     before = pages_read(server)
-    found = tuple(LONG_UP.apply(snapshots(server, rested(work, PAUSE), ROUNDS)))
-    return found, (pages_read(server) - before) / (found[-1].at - found[0].at)
+    seen = LONG_UP.apply(snapshots(server, lambda: repeat(work, 1, PAUSE), ROUNDS))
+    return seen, (pages_read(server) - before) / (seen[-1].at - seen[0].at)
 
 
 def _hour(seen: Sequence[Snapshot]) -> Hour:
@@ -245,13 +233,13 @@ def _hour(seen: Sequence[Snapshot]) -> Hour:
     window, curve = Window.of(seen, LONGEST), None
     with suppress(Unanswerable):
         curve = estimate.curve(seen, LONGEST)
-    found = hour(window, curve)
-    if found is None:
+    remembered = hour(window, curve)
+    if remembered is None:
         raise NotShown("no smaller pool can be answered for")
-    return found
+    return remembered
 
 
-def _days(latest: Snapshot, each: Hour, night: Hour | None = None, before: Memory | None = None) -> Memory:
+def _days(latest: Snapshot, usual: Hour, night: Hour | None = None, before: Memory | None = None) -> Memory:
     """A memory of days up to a snapshot, or of one more day after those before."""
     end, started = latest.at // _HOUR * _HOUR, latest.at - UP_SECONDS
     memory = Memory()
@@ -259,21 +247,18 @@ def _days(latest: Snapshot, each: Hour, night: Hour | None = None, before: Memor
         memory = memory.with_hour(replace(earlier, at=earlier.at - 24 * _HOUR, started=started))
     for ago in reversed(range(24 if before else DAYS * 24)):
         at = end - ago * _HOUR
-        source = night if night and (at / _HOUR - 1) % 24 == NIGHT else each
+        source = night if night and (at / _HOUR - 1) % 24 == NIGHT else usual
         memory = memory.with_hour(replace(source, at=at, seconds=_HOUR, started=started))
     return memory
 
 
 def _resident(server: Server) -> float:
     """Memory of the server's process, MiB."""
-    found = memory_mib(server.pid)
-    if found is None:
+    memory = memory_mib(server.pid)
+    if memory is None:
         raise NotShown("the server has ended")
-    return found
+    return memory
 
 
-PROOFS = (Proof("buffer-pool-larger-than-needed", _OPTIONS, pool_twice_the_data, takes=90.0, altered=LONG_UP),)
-COUNTER_PROOFS = (
-    CounterProof("buffer-pool-larger-than-needed", "mysql-9.7", _OPTIONS["mysql-9.7"], nightly_report, takes=50.0),
-    CounterProof("buffer-pool-larger-than-needed", "mysql-9.7", _OPTIONS["mysql-9.7"], warm_up, takes=45.0),
-)
+PROOFS = (_pool_twice_the_data,)
+COUNTER_PROOFS = (_nightly_report, _warm_up)

@@ -2,35 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-from advisor.advice import evaluation
 from advisor.advice.remembered import Remembered
 from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Advice, Recommendation
 from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
 from lab.harness.follow import Following
-from lab.harness.records import Data, NotShown
-from lab.harness.watch import rules
-from lab.proofs.record import Comparison, EvidenceCheck, MeasuredEffect, Promise, ProofRecord
+from lab.harness.measure import PAGES, Counters, Figures, Work, measure
+from lab.harness.records import NotShown
+from lab.harness.watch import LONGEST, judge, the_rule, watch
+from lab.proofs.record import MeasuredEffect, PromisedLimit
 from lab.servers import Server
-
-LONGEST = 3600.0
-"""Seconds of a window."""
-PATIENCE = 180.0
-"""A rule's time budget here, seconds: a proof must not depend on the machine's load."""
+from lab.servers.sql import execute
 
 
-class Trial:
-    """A rule on a real server, in this order: fires, follow, silent, take_back.
+class RuleTrial:
+    """A rule on a real server, and what the lab knows of it.
 
     Attributes:
         server: The running server, with the proof's options.
-        rule: The rule as shipped.
         say: Takes a progress message.
+        remembered: The memory of days that the rule gets; None for none.
+        following: The rule's advice, executed.
+        folklore: Folklore's statements or option lines that were followed.
         was_silent: Whether the rule was silent, or changed nothing.
-        remembered: The memory of days that the rule gets; None where none is kept.
+        before: The lab's figures before advice, and whatever else the texts of its proof name.
+        after: The figures after the advice, or folklore, was followed.
+        evidence: The numbers of the first finding's evidence, and as ``now`` the current value of its effect.
+        findings: The recommendations of each `fires`.
+        effects: The predictions with their measurements.
+        promises: What may become worse.
     """
 
     def __init__(
@@ -38,100 +42,163 @@ class Trial:
     ) -> None:
         self.server = server
         self.say = say
-        [self.rule] = [each for each in rules() if each.id == rule]
-        self._altered = altered
-        self._found: Recommendation | None = None
-        self._following = Following(server)
-        self._silent_after = False
-        self.was_silent = False
         self.remembered: Remembered | None = None
+        self.following = Following(server)
+        self.folklore: list[str] = []
+        self.was_silent = False
+        self.before: dict[str, Any] = {}
+        self.after: Figures = {}
+        self.evidence: Figures = {}
+        self.effects: list[MeasuredEffect] = []
+        self.promises: list[PromisedLimit] = []
+        self._rule, self._altered = the_rule(rule), altered
+        self.findings: list[Recommendation] = []
+        self._silent_after = False
 
     @property
-    def found(self) -> Recommendation:
+    def finding(self) -> Recommendation:
         """The recommendation of the last `fires`."""
-        if self._found is None:
-            raise AssertionError("the rule has not fired yet")
-        return self._found
+        return self.findings[-1]
 
-    def said(self, window: Window | Iterable[Snapshot]) -> list[Recommendation]:
-        """The rule's recommendations for a window.
+    def recommendations(self, seen: Window | Sequence[Snapshot]) -> list[Recommendation]:
+        """The rule's recommendations for a window, or for snapshots.
 
         Raises:
             NotShown: The rule is blind, or it failed.
         """
-        advice = self._advice(window)
-        if advice.failed or [blind for blind in advice.blind if blind.rule == self.rule.id]:
-            raise NotShown(f"{self.rule.id} can't judge: {advice.failed or advice.blind}")
+        advice = self._advice(seen)
+        if advice.failed or self._is_blind(advice):
+            raise NotShown(f"{self._rule.id} can't judge: {advice.failed or advice.blind}")
         return list(advice.recommendations)
 
-    def _advice(self, window: Window | Iterable[Snapshot]) -> Advice:
-        if not isinstance(window, Window):
-            snapshots = tuple(window)
-            window = Window.of(self._altered.apply(snapshots) if self._altered else snapshots, longest=LONGEST)
-        rule = self.rule.with_budget(PATIENCE)
-        return evaluation.advise([rule], window, beside=rules(), remembered=self.remembered)
-
-    def blind(self, window: Window | Iterable[Snapshot]) -> None:
+    def blind(self, seen: Sequence[Snapshot]) -> None:
         """Check that the rule is blind.
 
         Raises:
             NotShown: It judges.
         """
-        if not [blind for blind in self._advice(window).blind if blind.rule == self.rule.id]:
-            raise NotShown(f"{self.rule.id} is not blind")
+        if not self._is_blind(self._advice(seen)):
+            raise NotShown(f"{self._rule.id} is not blind")
 
-    def fires(self, window: Window | Iterable[Snapshot], **subject: str) -> Recommendation:
+    def fires(self, seen: Window | Sequence[Snapshot], **subject: str) -> Recommendation:
         """The rule's only recommendation, for this subject or, without one, for any.
 
         Raises:
             NotShown: There is none, or several.
         """
         self.say("the rule is evaluated")
-        found = [each for each in self.said(window) if not subject or dict(each.subject) == subject]
-        if len(found) != 1:
-            raise NotShown(f"{self.rule.id} fires {len(found)} times, not once, for {subject or 'this server'}")
-        self._found = found[0]
-        return found[0]
+        findings = [
+            finding for finding in self.recommendations(seen) if not subject or dict(finding.subject) == subject
+        ]
+        if len(findings) != 1:
+            raise NotShown(f"{self._rule.id} fires {len(findings)} times, not once, for {subject or 'this server'}")
+        [finding] = findings
+        self.findings.append(finding)
+        if not self.evidence:
+            effect = finding.effect
+            self.evidence = {
+                item.name: float(item.value) for item in finding.evidence if not isinstance(item.value, str)
+            }
+            self.evidence |= {} if effect is None or effect.now is None else {"now": effect.now}
+        return finding
 
-    def silent(self, window: Window | Iterable[Snapshot]) -> None:
+    def silent(self, seen: Window | Sequence[Snapshot]) -> None:
         """Check that the rule is silent.
 
         Raises:
             NotShown: It is not.
         """
-        if found := self.said(window):
-            raise NotShown(f"{self.rule.id} is not silent: {found[0].summary}")
+        for finding in self.recommendations(seen):
+            raise NotShown(f"{self._rule.id} is not silent: {finding.summary}")
         self.was_silent = True
-        if self._following.applied:
-            self._silent_after = True
+        self._silent_after = bool(self.following.applied)
 
-    def changes_nothing(self, window: Window | Iterable[Snapshot]) -> None:
+    def changes_nothing(self, seen: Sequence[Snapshot]) -> None:
         """For a counter-proof: check that the rule fires, but changes no setting.
 
         Raises:
             NotShown: It is silent, or would change a setting.
         """
-        found = self.fires(window)
-        if found.changes:
-            raise NotShown(f"{self.rule.id} would change {found.changes[0].setting}: {found.summary}")
+        finding = self.fires(seen)
+        if finding.changes:
+            raise NotShown(f"{self._rule.id} would change {finding.changes[0].setting}: {finding.summary}")
         self.was_silent = True
 
-    def evidence(self, name: str) -> float:
-        """A number of the evidence."""
-        [value] = [item.value for item in self.found.evidence if item.name == name]
-        return float(value)
+    def follow(self, **by_hand: str) -> None:
+        """Execute the last finding's statements unchanged, as `Following.follow` does.
 
-    def effect(
+        Raises:
+            NotShown: The server refuses a statement or a value, or no action names a line of the option file.
+        """
+        self.say("its statements are executed")
+        self.following.follow(self.finding.changes, self.finding.actions, **by_hand)
+
+    def take_back(self) -> None:
+        """Execute the rollbacks, and check that the settings have their old values.
+
+        Raises:
+            NotShown: The server refuses a statement, or a setting differs.
+        """
+        self.say("they are rolled back")
+        self.following.take_back()
+
+    def follow_and_take_back(self, work: Work, times: int, settle: Work, *, pause: float = 0.0) -> None:
+        """Follow the last finding, watch the work while the rule is silent, and take the change back.
+
+        Args:
+            work: The measured work.
+            times: Its runs.
+            settle: Brings the pool into its state under the changed setting.
+            pause: Seconds after each run.
+        """
+        self.follow()
+        settle()
+        self.silent(self.watch(work, times, pause=pause))
+        self.take_back()
+
+    def follow_folklore(self, *statements: str) -> None:
+        """Execute folklore's statements."""
+        self.say("folklore is followed")
+        execute(self.server, *statements)
+        self.folklore += statements
+
+    def restart_with_folklore(self, options: Mapping[str, str]) -> None:
+        """Restart the server with folklore's options."""
+        self.say("folklore is followed")
+        self.server.restart(options)
+        self.folklore += [f"{name.replace('-', '_')} = {value}" for name, value in options.items()]
+
+    def measure(
+        self, work: Work, times: int = 1, *, pause: float = 0.0, counters: Counters = PAGES, pieces: float = 1.0
+    ) -> Figures:
+        """Measure work; the figures are those before, or after once advice or folklore was followed."""
+        return self.record(measure(self.server, work, times, counters=counters, pause=pause, pieces=pieces))
+
+    def watch(
+        self, work: Work, times: int, *, pause: float = 0.0, counters: Counters = PAGES, pieces: float = 1.0
+    ) -> tuple[Snapshot, ...]:
+        """The same while the sidecar watches; its snapshots."""
+        seen, figures = watch(self.server, work, times, counters=counters, pause=pause, pieces=pieces)
+        self.record(figures)
+        return seen
+
+    def record(self, figures: Figures) -> Figures:
+        """Add to the figures before, or after advice or folklore was followed."""
+        (self.after if self.following.applied or self.folklore else self.before).update(figures)
+        return figures
+
+    def predicts(
         self,
         before: float,
         after: float,
         *,
-        quantity: str | None = None,
-        unit: str | None = None,
+        quantity: str = "",
+        unit: str = "",
         now: float | None = None,
         rate: float = 1.0,
-    ) -> MeasuredEffect:
-        """The rule's prediction with its measurement.
+        finding: int = 0,
+    ) -> None:
+        """Add the prediction of a finding with its measurement to the effects.
 
         Args:
             before: Measured before the rule's statements.
@@ -141,80 +208,54 @@ class Trial:
             now: The current value, for a rule that does not give it.
             rate: Pieces of work a second during the window. Divides a prediction per second, so that it compares with a
                 measurement per piece of work.
+            finding: Which finding, from 0.
 
         Raises:
             NotShown: The rule predicts nothing, or there is no current value.
         """
-        said = self.found.effect
-        now = said.now if now is None and said is not None else now
-        if said is None or now is None:
-            raise NotShown(f"{self.rule.id} does not say what is now and what will be")
-        return MeasuredEffect(
-            quantity=quantity or said.quantity,
-            unit=unit or said.unit,
-            now=now / rate,
-            predicted=said.predicted / rate,
-            before=before,
-            after=after,
-            stated=said.error,
+        effect = self.findings[finding].effect
+        now = effect.now if now is None and effect is not None else now
+        if effect is None or now is None:
+            raise NotShown(f"{self._rule.id} does not say what is now and what will be")
+        self.effects.append(
+            MeasuredEffect(
+                quantity=quantity or effect.quantity,
+                unit=unit or effect.unit,
+                now=now / rate,
+                predicted=effect.predicted / rate,
+                before=before,
+                after=after,
+            )
         )
 
-    def follow(self, **by_hand: str) -> None:
-        """Execute the rule's statements unchanged, as `Following` does.
-
-        A rule with several recommendations is followed once after each `fires`.
-
-        Args:
-            by_hand: Lines of the option file that an action names in its text but has no statement for.
+    def predicted_cost(self) -> float:
+        """What the last finding costs, by itself.
 
         Raises:
-            NotShown: The server refuses a statement or a value, or no action names the line.
+            NotShown: It does not say.
         """
-        self.say("its statements are executed")
-        self._following.follow(self.found.changes, self.found.actions, **by_hand)
+        if self.finding.cost is None:
+            raise NotShown(f"{self._rule.id} does not say what it costs")
+        return float(self.finding.cost.predicted)
 
-    def take_back(self) -> None:
-        """Execute the rule's rollback, and check that the settings have their old values.
+    def text(self, template: str) -> str:
+        """A text with the trial's numbers."""
+        return template.format(**self.before, after=self.after, evidence=self.evidence)
+
+    def check_steps(self) -> None:
+        """Check that the rule was followed, silent afterwards and taken back.
 
         Raises:
-            NotShown: The server refuses a statement, or a setting differs.
+            AssertionError: The procedure lacks a step.
         """
-        self.say("they are rolled back")
-        self._following.take_back()
-
-    def proved(
-        self,
-        *,
-        condition: str,
-        facts: Iterable[EvidenceCheck],
-        effects: Iterable[MeasuredEffect] = (),
-        measures: Iterable[Comparison] = (),
-        promises: Iterable[Promise] = (),
-        altered: str = "",
-        notes: str = "",
-    ) -> Data:
-        """The record of the completed proof.
-
-        Raises:
-            NotShown: A bound is broken.
-            AssertionError: The proof lacks a step.
-        """
-        taken_back = self._following.taken_back or not self._following.reversible
-        if not (self._following.applied and self._silent_after and taken_back):
+        taken_back = self.following.taken_back or not self.following.reversible
+        if not (self.following.applied and self._silent_after and taken_back):
             raise AssertionError("a proof fires, is followed, falls silent and is taken back")
-        record = ProofRecord(
-            condition=condition,
-            altered=altered,
-            summary=self.found.summary,
-            facts=tuple(facts),
-            applied=tuple(self._following.applied),
-            taken_back=tuple(self._following.taken_back),
-            effects=tuple(effects),
-            measures=tuple(measures),
-            promises=tuple(promises),
-            notes=notes,
-        )
-        record.check()
-        if not record.facts:
-            raise AssertionError("a proof compares the evidence with what is known")
-        return record.model_dump(mode="json")
+
+    def _advice(self, seen: Window | Sequence[Snapshot]) -> Advice:
+        if not isinstance(seen, Window):
+            seen = Window.of(self._altered.apply(seen) if self._altered else seen, longest=LONGEST)
+        return judge(seen, [self._rule], remembered=self.remembered)
+
+    def _is_blind(self, advice: Advice) -> bool:
+        return any(blind.rule == self._rule.id for blind in advice.blind)

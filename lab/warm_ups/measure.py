@@ -51,7 +51,6 @@ POOL = 240
 SCRAPE = 2.0
 JOBS = {"own": "innodb", "peer": "mysql"}
 """The exporters, and the job by which Prometheus scrapes each."""
-TAKES = 200.0
 _PAGES_OF_MIB = 64
 _RATE = 1_200
 """Lookups a second while the pool fills: slow, so that Prometheus sees as many points as of a large pool."""
@@ -76,7 +75,7 @@ def loads() -> tuple[Distribution, ...]:
 def parts() -> list[Part]:
     """The measurements: each load on each server."""
     return [
-        Part(GROUP, f"{server}, {distribution.name}", server, OPTIONS, partial(measure, distribution), TAKES)
+        Part(GROUP, f"{server}, {distribution.name}", server, OPTIONS, partial(measure, distribution))
         for server in SERVERS
         for distribution in loads()
     ]

@@ -16,7 +16,7 @@ from advisor.advice import evaluation
 from advisor.casetest.execution import BUDGET_SECONDS
 from advisor.contract.recommendation import Recommendation
 from lab.harness.measure import pages_read
-from lab.harness.watch import by_rule, observed_window, rules
+from lab.harness.watch import observed_window, rules
 from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
 from lab.servers import Server
 from lab.servers.sql import execute
@@ -30,7 +30,7 @@ Start = Callable[..., Server]
 
 def advised(server: Server, work: Callable[[], None], times: int) -> list[Recommendation]:
     patient = [rule.with_budget(BUDGET_SECONDS) for rule in rules() if rule.id == RULE]
-    return by_rule(evaluation.advise(patient, observed_window(server, work, times), beside=rules()), RULE)
+    return list(evaluation.advise(patient, observed_window(server, work, times), beside=rules()).recommendations)
 
 
 @pytest.mark.long

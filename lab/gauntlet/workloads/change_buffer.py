@@ -14,8 +14,8 @@ from typing import Any
 import pymysql
 
 from lab.gauntlet import clients
-from lab.gauntlet.workload import Expectation, Work, Workload
-from lab.harness.workloads import SCHEMA, make_indexed_table
+from lab.gauntlet.workload import ClientWork, GauntletWorkload
+from lab.harness.workloads import SCHEMA, ask, make_indexed_table
 from lab.servers import Server
 from lab.servers.sql import execute
 
@@ -29,16 +29,14 @@ _RULE = "change-buffering-would-help"
 _COMBINED = "The change buffer would combine the reads of new entries"
 
 
-def _times(number: int, statement: Statement) -> Work:
+def _times(number: int, statement: Statement) -> ClientWork:
     """So many statements a round, in one transaction: commits that wait for the disk would slow them down."""
 
     def work(connection: pymysql.Connection[Any], chooser: random.Random, _: int) -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("BEGIN")
-            for _ in range(number):
-                cursor.execute(statement(chooser))
-                cursor.fetchall()
-            cursor.execute("COMMIT")
+        ask(connection, "BEGIN")
+        for _ in range(number):
+            ask(connection, statement(chooser))
+        ask(connection, "COMMIT")
 
     return work
 
@@ -147,68 +145,76 @@ _ONE_TABLE = {"prepare": partial(_indexed, [WRITTEN]), **_MYSQL}
 _INSERTS = {"inserts": clients.insert(WRITTEN, 100, keys=INDEXES, size=24)}
 
 WORKLOADS = (
-    Workload(
+    GauntletWorkload(
         "inserts-by-uuid",
         "150 rows a round with random primary keys into 262,144 rows with two random indexes.",
-        Expectation(f"{_COMBINED} in both indexes, but not the reads of the primary key.", one_of=(_RULE,)),
+        f"{_COMBINED} in both indexes, but not the reads of the primary key.",
         {"inserts": _times(15, _insert_named)},
+        one_of=(_RULE,),
         prepare=_named,
         **_MYSQL,
     ),
-    Workload(
+    GauntletWorkload(
         "inserts-beside-scan",
         f"100 rows a round into {_TABLE}, beside a full scan of the table in every fourth round.",
-        Expectation(f"{_COMBINED}; a scan reads each page of the primary key once.", one_of=(_RULE,)),
+        f"{_COMBINED}; a scan reads each page of the primary key once.",
         {**_INSERTS, "scan": clients.scan(WRITTEN, every=4)},
+        one_of=(_RULE,),
         cycle=4,
         watched=8,
         **_ONE_TABLE,
     ),
-    Workload(
+    GauntletWorkload(
         "updates-of-indexed-columns",
         f"Three clients update two indexed columns of 40 rows a round each, by primary key, in {_TABLE}.",
-        Expectation(f"{_COMBINED}, but not those of the rows.", one_of=(_RULE,)),
+        f"{_COMBINED}, but not those of the rows.",
         {f"client {n}": _times(40, partial(_update, n)) for n in range(1, INDEXES + 1)},
+        one_of=(_RULE,),
         **_ONE_TABLE,
     ),
-    Workload(
+    GauntletWorkload(
         "inserts-beside-lookups-elsewhere",
         f"100 rows a round into {_TABLE}, beside 100 lookups by the secondary indexes of another such table.",
-        Expectation(f"{_COMBINED}; the lookups read another table's pages.", one_of=(_RULE,)),
+        f"{_COMBINED}; the lookups read another table's pages.",
         {**_INSERTS, "lookups": _times(100, partial(_look_up_key, OTHER))},
+        one_of=(_RULE,),
         prepare=partial(_indexed, [WRITTEN, OTHER]),
         **_MYSQL,
     ),
-    Workload(
+    GauntletWorkload(
         "inserts-beside-primary-key-lookups",
         f"100 rows a round into {_TABLE}, beside 100 lookups by primary key.",
-        Expectation(f"{_COMBINED}; a lookup reads one page of the primary key at most.", one_of=(_RULE,)),
+        f"{_COMBINED}; a lookup reads one page of the primary key at most.",
         {**_INSERTS, "lookups": _times(100, _look_up_id)},
+        one_of=(_RULE,),
         **_ONE_TABLE,
     ),
-    Workload(
+    GauntletWorkload(
         "secondary-key-lookups",
         f"150 lookups a round by the secondary indexes of {_TABLE}, beside two inserts.",
-        Expectation("The lookups read the pages, and no buffer takes their reads away.", never=(_RULE,)),
+        "The lookups read the pages, and no buffer takes their reads away.",
         {
             "inserts": clients.insert(WRITTEN, 2, keys=INDEXES, size=24),
             "lookups": _times(150, partial(_look_up_key, WRITTEN)),
         },
+        never=(_RULE,),
         **_ONE_TABLE,
     ),
-    Workload(
+    GauntletWorkload(
         "ascending-key-beside-lookups",
         "100 rows a round whose secondary key ascends, beside 150 lookups by it, on 262,144 rows.",
-        Expectation("New entries go to the last page, which is in the pool: only lookups read.", never=(_RULE,)),
+        "New entries go to the last page, which is in the pool: only lookups read.",
         {"inserts": _times(10, _insert_later), "lookups": _times(150, _look_up_time)},
+        never=(_RULE,),
         prepare=_timed,
         **_MYSQL,
     ),
-    Workload(
+    GauntletWorkload(
         "deletes",
         f"100 rows a round are deleted by primary key from {_TABLE}.",
-        Expectation("Purge reads the entries' pages soon after, so buffering a delete saves nothing.", never=(_RULE,)),
+        "Purge reads the entries' pages soon after, so buffering a delete saves nothing.",
         {"deletes": _times(100, _delete)},
+        never=(_RULE,),
         **_ONE_TABLE,
     ),
 )

@@ -6,49 +6,49 @@ import random
 from collections.abc import Callable
 
 from lab.gauntlet import clients
-from lab.gauntlet.workload import SERVERS, Expectation, Work, Workload
+from lab.gauntlet.workload import SERVERS, ClientWork, GauntletWorkload
 from lab.harness.workloads import SCHEMA
 
-_EXPECTATION = Expectation("Whatever is advised must keep its promise and harm nothing.")
+_EXPECTATION = "Whatever is advised must keep its promise and harm nothing."
 _POOLS = {"24M": 1_536, "32M": 2_048, "48M": 3_072}
 
-Kind = Callable[[random.Random, str, int], tuple[str, Work]]
+Kind = Callable[[random.Random, str, int], tuple[str, ClientWork]]
 
 
-def _scan(chooser: random.Random, table: str, _: int) -> tuple[str, Work]:
+def _scan(chooser: random.Random, table: str, _: int) -> tuple[str, ClientWork]:
     every = chooser.choice((1, 1, 2))
     return f"a scan of {table}" + (" in every second one" if every > 1 else ""), clients.scan(table, every=every)
 
 
-def _lookups(chooser: random.Random, table: str, pages: int) -> tuple[str, Work]:
+def _lookups(chooser: random.Random, table: str, pages: int) -> tuple[str, ClientWork]:
     hot, times = chooser.randint(pages // 4, pages), chooser.randint(200, 1_000)
     return f"{times} lookups on {hot:,} pages of {table}", clients.look_up(table, hot, times)
 
 
-def _skewed(chooser: random.Random, table: str, pages: int) -> tuple[str, Work]:
+def _skewed(chooser: random.Random, table: str, pages: int) -> tuple[str, ClientWork]:
     times, skew = chooser.randint(200, 1_000), chooser.choice((0.7, 1.0, 1.3))
     return f"{times} lookups on {table} by Zipf's law, {skew}", clients.look_up_skewed(table, pages, times, skew)
 
 
-def _insert(chooser: random.Random, table: str, _: int) -> tuple[str, Work]:
+def _insert(chooser: random.Random, table: str, _: int) -> tuple[str, ClientWork]:
     rows = chooser.randint(20, 200)
     return f"{rows} inserts into {table}", clients.insert(table, rows)
 
 
-def _range(chooser: random.Random, table: str, pages: int) -> tuple[str, Work]:
+def _range(chooser: random.Random, table: str, pages: int) -> tuple[str, ClientWork]:
     each = chooser.randint(50, 300)
     return f"{each} further pages of {table} by its key", clients.walk(table, pages, each)
 
 
-def _in_order(_: random.Random, table: str, __: int) -> tuple[str, Work]:
+def _in_order(_: random.Random, table: str, __: int) -> tuple[str, ClientWork]:
     return f"{table} ORDER BY id", clients.query(f"SELECT LENGTH(filler) FROM {SCHEMA}.{table} ORDER BY id")
 
 
-def _pagination(_: random.Random, table: str, __: int) -> tuple[str, Work]:
+def _pagination(_: random.Random, table: str, __: int) -> tuple[str, ClientWork]:
     return f"{table} by pages of 500 rows", clients.paginate(table)
 
 
-def _updates(chooser: random.Random, table: str, pages: int) -> tuple[str, Work]:
+def _updates(chooser: random.Random, table: str, pages: int) -> tuple[str, ClientWork]:
     times = chooser.randint(50, 200)
     return f"{times} updates of {table}", clients.update(table, pages, times)
 
@@ -56,12 +56,12 @@ def _updates(chooser: random.Random, table: str, pages: int) -> tuple[str, Work]
 KINDS: tuple[Kind, ...] = (_scan, _scan, _lookups, _skewed, _insert, _range, _in_order, _pagination, _updates)
 
 
-def mixes(seed: int, number: int) -> tuple[Workload, ...]:
+def mixes(seed: int, number: int) -> tuple[GauntletWorkload, ...]:
     """So many random mixes; the same for the same seed."""
     return tuple(_mix(f"{seed}-{n}") for n in range(1, number + 1))
 
 
-def _mix(name: str) -> Workload:
+def _mix(name: str) -> GauntletWorkload:
     chooser = random.Random(f"gauntlet {name}")
     size = chooser.choice(list(_POOLS))
     tables, works, words = {}, {}, []
@@ -71,7 +71,7 @@ def _mix(name: str) -> Workload:
         text, works[f"client {number}"] = chooser.choice(KINDS)(chooser, table, tables[table])
         words.append(text)
     sizes = ", ".join(f"{table} of {pages:,} pages" for table, pages in tables.items())
-    return Workload(
+    return GauntletWorkload(
         f"mix-{name}",
         f"A pool of {_POOLS[size]:,} pages, tables {sizes}: {'; '.join(words)} a round.",
         _EXPECTATION,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab.gauntlet import clients
-from lab.gauntlet.workload import Expectation, Workload
+from lab.gauntlet.workload import GauntletWorkload
 from lab.harness.workloads import SCHEMA, make_indexed_table, make_table
 from lab.servers import Server
 from lab.servers.sql import execute
@@ -50,67 +50,60 @@ def _with_small_indexes(server: Server) -> None:
 
 
 WORKLOADS = (
-    Workload(
+    GauntletWorkload(
         "scan-beside-hot-set",
         f"A table of {SCANNED_PAGES:,} pages is scanned each round, beside 300 lookups on {HOT_PAGES} pages.",
-        Expectation("The scanned table fits the pool beside the hot set, but not the old sublist.", one_of=(_SCAN,)),
+        "The scanned table fits the pool beside the hot set, but not the old sublist.",
         {"scan": clients.scan(SCANNED), **_LOOKUPS},
+        one_of=(_SCAN,),
         tables=_BESIDE,
         reported=True,
         short="mysql-9.7",
     ),
-    Workload(
+    GauntletWorkload(
         "scan-beside-skewed-lookups",
         "A table of 1,300 pages is scanned each round, beside 1,000 lookups on 600 pages by Zipf's law.",
-        Expectation(
-            "The scans are read from disk each time, and a way out of it must not cost the lookups more reads.",
-            one_of=(_SCAN,),
-        ),
+        "The scans are read from disk each time, and a way out of it must not cost the lookups more reads.",
         {"scan": clients.scan(SCANNED), "lookups": clients.look_up_skewed(HOT, 600, 1_000)},
+        one_of=(_SCAN,),
         tables={SCANNED: SCANNED_PAGES, HOT: 600},
         reported=True,
     ),
-    Workload(
+    GauntletWorkload(
         "scan-beside-bursts",
         "A table of 1,350 pages is scanned each round, then 3,000 lookups on 900 pages follow within a second. The pool"
         " held a part of the 900 pages before another table filled it.",
-        Expectation(
-            "No page becomes young, so the lookups read the same part of their pages in each round. A larger old"
-            " sublist takes more of them away, and still has no room for the table.",
-            never=(_SCAN,),
-        ),
+        "No page becomes young, so the lookups read the same part of their pages in each round. A larger old"
+        " sublist takes more of them away, and still has no room for the table.",
         {
             "work": clients.once(
                 clients.together(clients.look_up(HOT, 900, 6_000), clients.scan(OTHER)),
                 clients.together(clients.scan(SCANNED), clients.look_up(HOT, 900, 3_000)),
             ),
         },
+        never=(_SCAN,),
         tables={SCANNED: 1_350, HOT: 900, OTHER: 1_500},
         filled=False,
         reported=True,
     ),
-    Workload(
+    GauntletWorkload(
         "lookups-beside-inserts",
         "900 lookups each round on 2,600 pages of a table into which 30 rows are inserted; its secondary indexes are"
         " small and cached.",
-        Expectation(
-            "The reads are those of the lookups, and no change buffer takes them away.",
-            never=("change-buffering-would-help",),
-        ),
+        "The reads are those of the lookups, and no change buffer takes them away.",
         {"lookups": clients.look_up(WRITTEN, 2_600, 900), "inserts": clients.insert(WRITTEN, 30, keys=2)},
+        never=("change-buffering-would-help",),
         prepare=_with_small_indexes,
         options={"mysql-9.7": {"innodb-io-capacity": "200"}},
         period=0.3,
         reported=True,
     ),
-    Workload(
+    GauntletWorkload(
         "inserts-read-indexes",
         f"500 rows each round into a table of {_INDEXED_ROWS:,} rows with three random indexes, twice the pool.",
-        Expectation(
-            "Each row reads index pages that the change buffer would read once for many rows.",
-            one_of=("change-buffering-would-help",),
-        ),
+        "Each row reads index pages that the change buffer would read once for many rows.",
         {"inserts": clients.insert(WRITTEN, 500, keys=3, size=24)},
+        one_of=("change-buffering-would-help",),
         prepare=_indexed,
         options={
             "": {"innodb-buffer-pool-size": "16M", "innodb-io-capacity": "200"},
@@ -120,69 +113,67 @@ WORKLOADS = (
         warm_up=8,
         reported=True,
     ),
-    Workload(
+    GauntletWorkload(
         "index-range-once",
         "A job reads a table of 9,000 pages by its primary key, 300 pages a round, for the first time; 300 lookups"
         " beside it.",
-        Expectation("What is read for the first time is in no pool, however large.", never=(_POOL,)),
+        "What is read for the first time is in no pool, however large.",
         {"job": clients.walk(OTHER, LARGE_PAGES, 300), **_LOOKUPS},
+        never=(_POOL,),
         tables={OTHER: LARGE_PAGES, HOT: HOT_PAGES},
         period=0.5,
         reported=True,
         short="mariadb-11.8",
     ),
-    Workload(
+    GauntletWorkload(
         "table-that-just-fits",
         "A table of 1,700 pages is scanned each round, in a pool of 2,048 pages with 100 updates on 200 pages.",
-        Expectation("The table only just fits: dirty pages and the free list may leave it no room."),
+        "The table only just fits: dirty pages and the free list may leave it no room.",
         {"scan": clients.scan(SCANNED), "updates": clients.update(HOT, 200, 100)},
         tables={SCANNED: 1_700, HOT: 200},
         reported=True,
     ),
-    Workload(
+    GauntletWorkload(
         "several-sessions-scan",
         "Three sessions scan the same table of 1,300 pages at once, beside 300 lookups.",
-        Expectation("Each pass reads the table from disk, though three sessions share the reads.", one_of=(_SCAN,)),
+        "Each pass reads the table from disk, though three sessions share the reads.",
         {"first": clients.scan(SCANNED), "second": clients.scan(SCANNED), "third": clients.scan(SCANNED), **_LOOKUPS},
+        one_of=(_SCAN,),
         tables=_BESIDE,
         reported=True,
     ),
-    Workload(
+    GauntletWorkload(
         "lagging-statistics",
         "As scan-beside-hot-set, with a table ten times as large as its statistics say.",
-        Expectation(
-            "Old statistics must not hide that the table is read from disk at each pass.",
-            one_of=(_SCAN, "statistics-outdated"),
-        ),
+        "Old statistics must not hide that the table is read from disk at each pass.",
         {"scan": clients.scan(SCANNED), **_LOOKUPS},
+        one_of=(_SCAN, "statistics-outdated"),
         tables={HOT: HOT_PAGES},
         prepare=_lagging,
         reported=True,
     ),
-    Workload(
+    GauntletWorkload(
         "key-order-scan",
         "SELECT … WHERE id > 0 ORDER BY id of a whole table of 1,300 pages each round, beside 300 lookups.",
-        Expectation("A scan in the order of the key is no hot set that wants a larger pool.", never=(_POOL,)),
+        "A scan in the order of the key is no hot set that wants a larger pool.",
         {"scan": clients.query(f"SELECT LENGTH(filler) FROM {SCHEMA}.{SCANNED} WHERE id > 0 ORDER BY id"), **_LOOKUPS},
+        never=(_POOL,),
         tables=_BESIDE,
         reported=True,
     ),
-    Workload(
+    GauntletWorkload(
         "pagination",
         "A batch job goes through a table of 1,300 pages each round, by WHERE id > … ORDER BY id LIMIT 500.",
-        Expectation("Steady reading of a whole index is no hot set that wants a larger pool.", never=(_POOL,)),
+        "Steady reading of a whole index is no hot set that wants a larger pool.",
         {"job": clients.paginate(SCANNED), **_LOOKUPS},
+        never=(_POOL,),
         tables=_BESIDE,
         reported=True,
     ),
-    Workload(
+    GauntletWorkload(
         "secondary-index-scan",
         f"Two secondary indexes of a table of {_INDEXED_ROWS:,} rows are scanned each round, beside 300 lookups.",
-        Expectation(
-            "Both indexes together exceed the old sublist, and fit the pool: they are scans, and no hot set.",
-            one_of=(_SCAN,),
-            never=(_POOL,),
-        ),
+        "Both indexes together exceed the old sublist, and fit the pool: they are scans, and no hot set.",
         {
             "scans": clients.together(
                 clients.query(f"SELECT SUM(k1) FROM {SCHEMA}.{WRITTEN} FORCE INDEX (k1) WHERE k1 >= 0"),
@@ -190,16 +181,19 @@ WORKLOADS = (
             ),
             **_LOOKUPS,
         },
+        one_of=(_SCAN,),
+        never=(_POOL,),
         tables={HOT: HOT_PAGES},
         prepare=_with_covering_indexes,
         options={"": {"innodb-buffer-pool-size": "24M"}},
         reported=True,
     ),
-    Workload(
+    GauntletWorkload(
         "steady-load",
         "A table of 1,300 pages is scanned in every second round, beside 300 lookups; advice is asked for each round.",
-        Expectation("Under a steady load a finding appears once and stays.", one_of=(_SCAN,)),
+        "Under a steady load a finding appears once and stays.",
         {"scan": clients.scan(SCANNED, every=2), **_LOOKUPS},
+        one_of=(_SCAN,),
         tables=_BESIDE,
         cycle=2,
         watched=12,

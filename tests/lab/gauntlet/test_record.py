@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from lab.gauntlet import report
-from lab.gauntlet.record import Entry, GauntletRecord, Measured, Promise, broken
+from lab.gauntlet.record import FollowedAdvice, GauntletRecord, PromisedSaving, RoundFigure, broken
 
 
-def measured(before: float, after: float, noise: float = 0.0) -> Measured:
-    return Measured(before=before, after=after, noise=noise)
+def measured(before: float, after: float, noise: float = 0.0) -> RoundFigure:
+    return RoundFigure(before=before, after=after, noise=noise)
 
 
 def promise(
-    predicted: float, of: Measured, *, now: float = 1000.0, error: float | None = 0.1, per_round: float = 1.0
-) -> Promise:
-    return Promise(
+    predicted: float, of: RoundFigure, *, now: float = 1000.0, error: float | None = 0.1, per_round: float = 1.0
+) -> PromisedSaving:
+    return PromisedSaving(
         quantity="pages read per pass",
         unit="pages",
         per_round=per_round,
@@ -28,7 +28,7 @@ def promise(
     )
 
 
-def entry(**changed: Any) -> Entry:
+def entry(**changed: Any) -> FollowedAdvice:
     read = measured(1200, 200)
     usual = {
         "rule": "scan-exceeds-old-sublist",
@@ -44,10 +44,10 @@ def entry(**changed: Any) -> Entry:
         "busy": measured(0.4, 0.1),
         "tables": {"shop/orders": measured(1000, 0), "shop/items": measured(200, 200)},
     }
-    return Entry.model_validate(usual | changed)
+    return FollowedAdvice.model_validate(usual | changed)
 
 
-def record(*entries: Entry, unexpected: tuple[str, ...] = ()) -> GauntletRecord:
+def record(*entries: FollowedAdvice, unexpected: tuple[str, ...] = ()) -> GauntletRecord:
     return GauntletRecord(
         about="a load",
         expectation="it fires",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from string import Formatter
 
 import pytest
 
@@ -15,15 +16,15 @@ from lab.gauntlet.workload import SERVERS
 from lab.harness import records
 from lab.harness.records import NotShown, Part
 from lab.harness.watch import rules
-from lab.proofs import COUNTER_PROOFS, PROOFS, SHORT, parts, short_form
+from lab.proofs import COUNTER_PROOFS, PROOFS, PROVED, SHORT, parts
 from lab.proofs import report as proofs
 from lab.proofs.gaps import UNPROVED
+from lab.proofs.proof import Proof
 from lab.proofs.record import Comparison, EvidenceCheck, MeasuredEffect
 from lab.reports import pictures
 from lab.reports.criterion import Criterion
 from lab.warm_ups import measure as warm_ups
 
-PROVED = tuple(dict.fromkeys(proof.rule for proof in PROOFS))
 OFF = 0.002  # relative, for numbers in a picture: another machine may round differently
 
 
@@ -33,8 +34,8 @@ def test_every_rule_has_a_proof_or_a_reason_why_not() -> None:
 
 def test_every_proved_rule_has_a_counter_proof_and_the_short_form_some_of_both() -> None:
     assert [rule for rule in PROVED if rule not in {each.rule for each in COUNTER_PROOFS}] == []
-    assert sorted(map(str, short_form())) == sorted(SHORT)
-    assert {"folklore" in part.name for part in short_form()} == {True, False}
+    assert {*SHORT} <= {str(part) for part in parts()}
+    assert {"folklore" in name for name in SHORT} == {True, False}
 
 
 def test_part_names_are_unique() -> None:
@@ -75,12 +76,41 @@ def test_there_are_no_other_records() -> None:
 
 @pytest.mark.parametrize("rule", PROVED)
 def test_a_proofs_record_keeps_the_bounds(rule: str) -> None:
-    record = proofs.found()[rule]
+    record = proofs.recorded()[rule]
     for proof in record.proofs.values():
         proof.check()
         assert proof.applied
         assert proof.taken_back or all(each.startswith("ANALYZE TABLE") for each in proof.applied)
     assert all(counter.harm > 0.95 for _, counter in record.counters)
+
+
+@pytest.mark.parametrize("proof", PROOFS, ids=lambda proof: f"{proof.rule} {min(proof.options)}")
+def test_a_proofs_record_has_what_the_proof_declares(proof: Proof) -> None:
+    recorded = proofs.recorded()[proof.rule].proofs
+    for record in (recorded[server] for server in proof.options):
+        assert [fact.name for fact in record.facts] == [fact.name for fact in proof.facts]
+        assert [measure.what for measure in record.measures] == [measure.what for measure in proof.measures]
+        assert bool(record.effects) >= (proof.effect is not None)
+        assert filled(proof.condition, record.condition)
+        assert filled(proof.notes, record.notes)
+        assert record.altered == proof.why_altered
+
+
+@pytest.mark.parametrize("rule", PROVED)
+def test_a_counter_proofs_record_has_what_it_declares(rule: str) -> None:
+    declared = [counter for counter in COUNTER_PROOFS if counter.rule == rule]
+    for counter, (server, record) in zip(declared, proofs.recorded()[rule].counters, strict=True):
+        assert (record.folklore, record.source, server) == (counter.folklore, counter.source, counter.server)
+        assert [measure.what for measure in record.measures] == [measure.what for measure in counter.measures]
+        assert filled(counter.condition, record.condition)
+        assert filled(counter.notes, record.notes)
+
+
+def filled(template: str, text: str) -> bool:
+    """Whether a text is the template with some values."""
+    parts = Formatter().parse(template)
+    pattern = "".join(re.escape(words) + ("" if field is None else ".*") for words, field, *_ in parts)
+    return re.fullmatch(pattern, text) is not None
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -6,9 +6,8 @@ import pytest
 
 from advisor.ledger.entry import Changed, Compared, Outcome, Result
 from lab.harness import records
-from lab.outcomes.by_hand import CASES, GROUP, ChangesRecord
-from lab.outcomes.record import GROUP as OUTCOMES
-from lab.outcomes.record import OutcomeRecord
+from lab.outcomes import changed
+from lab.outcomes.record import CHANGES, OUTCOMES, ChangesRecord, OutcomeRecord
 from lab.outcomes.report import section
 
 MEASURED = Compared(quantity="pages read per pass", before=2_700, after=100, noise=1)
@@ -84,7 +83,9 @@ def test_harm_is_told_in_time_and_only_where_there_is_some(record: ChangesRecord
 
 
 def test_the_recorded_changes_hold() -> None:
-    record = records.load(GROUP)
+    record = records.load(CHANGES)
     assert record is not None
-    assert [list(ChangesRecord(**data).broken()) for data in records.data(record).values()] == [[]] * len(CASES)
+    assert [list(ChangesRecord(**data).broken()) for data in records.data(record).values()] == [[]] * len(
+        changed.parts()
+    )
     assert "## Changes by hand" in section()
