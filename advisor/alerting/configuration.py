@@ -14,8 +14,7 @@ from advisor.alerting.alert import OWN_LABELS
 from advisor.files import yaml_file
 from advisor.files.reloading import Reloader, Watch
 from advisor.files.yaml_file import Document
-from advisor.outgoing.client_settings import ClientSettings, client_settings, named_files
-from advisor.outgoing.configuration import HttpConfig
+from advisor.outgoing.settings import ClientSettings, HttpConfig, client_settings, named_files
 
 _SHAPE = "this configuration is a mapping with basic_auth, authorization, tls_config, timeout, labels"
 _LABEL = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")

@@ -18,8 +18,8 @@ from advisor.alerting.configuration import AlertSettings
 from advisor.contract.templates import duration
 from advisor.files.reloading import Reloader
 from advisor.outgoing import connections
-from advisor.outgoing.client_settings import ClientSettings
 from advisor.outgoing.connections import Connections
+from advisor.outgoing.settings import ClientSettings
 from exporter.exposition import Sample, Spec, assemble
 
 log = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ class Alertmanager:
         """
         self.url, self.capacity = url, capacity
         self.sent = self.errors = self.dropped = 0
-        self._connections = Connections(settings)
+        self._settings, self._connections = settings, Connections(settings)
         self._queue: dict[frozenset[tuple[str, str]], Alert] = {}
         self._filled = asyncio.Event()
         self._trouble: str | None = None  # its kind
@@ -154,17 +154,16 @@ class Alertmanager:
     async def _post(self, batch: Sequence[Alert]) -> tuple[int | None, str]:
         """The status of the answer, None if there is none, and in words what is wrong."""
         content = json.dumps([alert.body() for alert in batch], ensure_ascii=False).encode()
-        settings, pool = await self._connections.pool()
-        head, more = connections.headers(settings, "application/json"), connections.extensions(settings)
+        timeout = self._settings().timeout
         try:
-            # httpcore's timeout limits each step, and an answer that drips has many steps.
+            # A timeout limits each step, and an answer that drips has many steps.
             async with (
-                asyncio.timeout(2 * settings.timeout),
-                pool.stream("POST", self.url + PATH, headers=head, content=content, extensions=more) as answer,
+                asyncio.timeout(2 * timeout),
+                self._connections.post(self.url + PATH, content, "application/json") as answer,
             ):
                 text = await connections.beginning(answer)
         except (TimeoutError, httpcore.TimeoutException):
-            return None, f"no answer within {settings.timeout:g} s"
+            return None, f"no answer within {timeout:g} s"
         except (httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
             return None, connections.reason(error)
         if answer.status in connections.REDIRECTS:

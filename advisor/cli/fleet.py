@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from advisor.fleet.identity import Identity
     from advisor.fleet.progress import Progress, Stage
     from advisor.fleet.reading import Options
-    from advisor.outgoing.client_settings import ClientSettings
+    from advisor.outgoing.settings import ClientSettings
     from advisor.rules.rulebook import Rulebook
     from exporter.server import Managed
 
@@ -374,8 +374,7 @@ def _settings(path: Path | None, url: str) -> ClientSettings:
         FileError: The file, or one that it names, cannot be used.
     """
     from advisor.files import yaml_file
-    from advisor.outgoing.client_settings import client_settings
-    from advisor.outgoing.configuration import HttpConfig
+    from advisor.outgoing.settings import HttpConfig, client_settings
 
     document = None if path is None else yaml_file.read(path, HttpConfig, _SHAPE)
     settings = client_settings(document, encrypted=url.startswith("https:"))

@@ -18,8 +18,8 @@ import httpcore
 from advisor.fleet.progress import Outcome
 from advisor.fleet.series import Answer, Grid, Series
 from advisor.outgoing import connections
-from advisor.outgoing.client_settings import ClientSettings, client_settings
 from advisor.outgoing.connections import Connections
+from advisor.outgoing.settings import ClientSettings, client_settings
 
 AT_ONCE = 2
 """Queries at the same time at most: the Prometheus has other readers."""
@@ -174,18 +174,17 @@ class Prometheus:
         return answer
 
     async def _post(self, path: str, content: bytes) -> Answer:
-        settings, pool = await self._connections.pool()
-        head = connections.headers(settings, "application/x-www-form-urlencoded")
-        head += [("Accept", "application/json"), ("Accept-Encoding", "gzip"), *self._more.items()]
+        headers = (("Accept", "application/json"), ("Accept-Encoding", "gzip"), *self._more.items())
+        form, timeout = "application/x-www-form-urlencoded", self._settings.timeout
         try:
-            # httpcore's timeout limits each step, and an answer that drips has many steps.
-            async with asyncio.timeout(settings.timeout):
-                async with pool.stream(
-                    "POST", self.url + path, headers=head, content=content, extensions=connections.extensions(settings)
-                ) as response:
-                    return await _read(response)
+            # A timeout limits each step, and an answer that drips has many steps.
+            async with (
+                asyncio.timeout(timeout),
+                self._connections.post(self.url + path, content, form, headers) as answer,
+            ):
+                return await _read(answer)
         except (TimeoutError, httpcore.ReadTimeout):
-            raise TooSlow(f"no answer within {settings.timeout:g} s") from None
+            raise TooSlow(f"no answer within {timeout:g} s") from None
         except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
             raise Unreachable(f"cannot connect: {connections.reason(error)}") from error
         except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:

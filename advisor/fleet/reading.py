@@ -21,7 +21,7 @@ from advisor.fleet.report import Findings
 from advisor.fleet.rules_stage import RulesStage
 from advisor.fleet.series import Grid
 from advisor.fleet.verdicts import Verdict, verdicts
-from advisor.outgoing.client_settings import ClientSettings
+from advisor.outgoing.settings import ClientSettings
 from advisor.rules.rulebook import RuleSet
 from exporter.server import Managed
 

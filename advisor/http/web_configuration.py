@@ -11,9 +11,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import AfterValidator, Field, StrictBool, model_validator
 
 from advisor.files import yaml_file
+from advisor.files.web import Section
 from advisor.files.yaml_file import Document, Seconds
 
 _SHAPE = "a web configuration is a mapping with tls_server_config, http_server_config, basic_auth_users, rate_limit"
@@ -106,15 +107,11 @@ def _header(written: str) -> str:
     return written
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
 Header = Annotated[str, AfterValidator(_header)]
 Version = Annotated[str, AfterValidator(_version)]
 
 
-class ServerTls(_Section):
+class ServerTls(Section):
     """TLS for connections to the sidecar; paths are relative to the file's folder."""
 
     cert: str | None = None
@@ -151,7 +148,7 @@ class ServerTls(_Section):
         return self
 
 
-class Headers(_Section):
+class Headers(Section):
     """Headers of every response. Each replaces the sidecar's own header, unless it is blank."""
 
     content_security_policy: Header = Field("", alias="Content-Security-Policy")
@@ -167,14 +164,14 @@ class Headers(_Section):
                 yield name.lower(), value
 
 
-class Http(_Section):
+class Http(Section):
     """HTTP for connections to the sidecar. ``http2`` has no effect: the sidecar speaks HTTP/1.1."""
 
     http2: StrictBool = True
     headers: Headers | None = None
 
 
-class RateLimit(_Section):
+class RateLimit(Section):
     """A limit for all requests together: a burst, then one request an interval (seconds; 0 for no limit)."""
 
     interval: Seconds = 0.0
@@ -190,7 +187,7 @@ class RateLimit(_Section):
 Users = dict[Annotated[str, AfterValidator(_user)], Annotated[str, AfterValidator(_bcrypt)]]
 
 
-class WebConfig(_Section):
+class WebConfig(Section):
     """The file. Logins need ``basic_auth_users``, and HTTPS needs ``tls_server_config``."""
 
     tls_server_config: ServerTls | None = None

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from advisor.files.reloading import Reloader, Watch
-from advisor.files.tls_files import Encrypted, load_chain
+from advisor.files.web import Encrypted, load_chain
 from advisor.files.yaml_file import Document, FileError
 from advisor.http import web_configuration
 from advisor.http.web_configuration import CIPHERS, CURVES, ServerTls, WebConfig

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import ssl
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
 
 import httpcore
 
-from advisor.outgoing.client_settings import ClientSettings
+from advisor.outgoing.settings import ClientSettings
 from exporter import __version__
 
 REDIRECTS = (301, 302, 303, 307, 308)
 _KEPT_OPEN_SECONDS = 5.0
-_SAID = 300  # characters of an answer at most
+_SHOWN = 300  # characters of an answer at most
 
 
 class Connections:
@@ -25,14 +26,25 @@ class Connections:
         self._settings = settings
         self._pool: tuple[ClientSettings, httpcore.AsyncConnectionPool] | None = None
 
-    async def pool(self) -> tuple[ClientSettings, httpcore.AsyncConnectionPool]:
-        """The settings and the connections that have them."""
-        settings = self._settings()
-        if self._pool and self._pool[0] is settings:
-            return self._pool
-        await self.aclose()
-        self._pool = settings, httpcore.AsyncConnectionPool(settings.tls, keepalive_expiry=_KEPT_OPEN_SECONDS)
-        return self._pool
+    @contextlib.asynccontextmanager
+    async def post(
+        self, url: str, content: bytes, content_type: str, headers: Iterable[tuple[str, str]] = ()
+    ) -> AsyncIterator[httpcore.Response]:
+        """The answer to a request, which is not read yet. Each step of it has the settings' timeout.
+
+        Raises:
+            httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError: There is none.
+        """
+        settings, pool = await self._current_pool()
+        head = [("Content-Type", content_type), ("User-Agent", f"innodb-advisor/{__version__}"), *headers]
+        extensions: dict[str, Any] = {
+            "timeout": dict.fromkeys(("connect", "read", "write", "pool"), settings.timeout),
+            **({"sni_hostname": settings.server_name} if settings.server_name else {}),
+        }
+        if settings.authorization:
+            head.append(("Authorization", settings.authorization))
+        async with pool.stream("POST", url, headers=head, content=content, extensions=extensions) as response:
+            yield response
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -40,19 +52,12 @@ class Connections:
             await self._pool[1].aclose()
             self._pool = None
 
-
-def headers(settings: ClientSettings, content_type: str) -> list[tuple[str, str]]:
-    """The headers of a request with a body."""
-    told = [("Content-Type", content_type), ("User-Agent", f"innodb-advisor/{__version__}")]
-    return [*told, ("Authorization", settings.authorization)] if settings.authorization else told
-
-
-def extensions(settings: ClientSettings) -> dict[str, Any]:
-    """What httpcore is told beside a request."""
-    return {
-        "timeout": dict.fromkeys(("connect", "read", "write", "pool"), settings.timeout),
-        **({"sni_hostname": settings.server_name} if settings.server_name else {}),
-    }
+    async def _current_pool(self) -> tuple[ClientSettings, httpcore.AsyncConnectionPool]:
+        settings = self._settings()
+        if self._pool is None or self._pool[0] is not settings:
+            await self.aclose()
+            self._pool = settings, httpcore.AsyncConnectionPool(settings.tls, keepalive_expiry=_KEPT_OPEN_SECONDS)
+        return self._pool
 
 
 def status_line(answer: httpcore.Response) -> str:
@@ -65,21 +70,21 @@ async def beginning(answer: httpcore.Response) -> str:
     read = bytearray()
     async for part in answer.aiter_stream():
         read += part
-        if len(read) > 4 * _SAID:
+        if len(read) > 4 * _SHOWN:
             break
     return shown(read.decode("utf-8", "replace"))
 
 
 def shown(text: str) -> str:
     """A text of another server as one short line."""
-    said = " ".join(text.split()).strip('"')
-    return "".join(each if each.isprintable() else "?" for each in said)[:_SAID]
+    line = " ".join(text.split()).strip('"')
+    return "".join(letter if letter.isprintable() else "?" for letter in line)[:_SHOWN]
 
 
 def reason(error: BaseException) -> str:
     """Why there was no answer: the message of the system or of TLS, which the libraries' own errors wrap."""
     seen: BaseException | None = error
-    found = str(error) or type(error).__name__
+    text = str(error) or type(error).__name__
     while seen is not None:
         if isinstance(seen, BaseExceptionGroup):
             seen = seen.exceptions[0]
@@ -87,6 +92,6 @@ def reason(error: BaseException) -> str:
             return f"its certificate is not trusted: {seen.verify_message}"
         if isinstance(seen, OSError) and seen.strerror:
             # asyncio has the address in strerror.
-            found = os.strerror(seen.errno) if isinstance(seen, ConnectionError) and seen.errno else seen.strerror
+            text = os.strerror(seen.errno) if isinstance(seen, ConnectionError) and seen.errno else seen.strerror
         seen = seen.__cause__ or seen.__context__
-    return found
+    return text

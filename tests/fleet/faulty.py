@@ -13,7 +13,7 @@ import httpx
 from advisor.contract.fleet import FleetReport
 from advisor.fleet.progress import Progress
 from advisor.fleet.reading import Options, read
-from advisor.outgoing.client_settings import client_settings
+from advisor.outgoing.settings import client_settings
 from advisor.rules.rulebook import RuleSet
 from lab.harness.watch import rules
 from lab.processes.program import PLAIN

@@ -10,7 +10,7 @@ from advisor.fleet import client as clients
 from advisor.fleet.client import LimitHit, Prometheus, PrometheusError, Refused, TooSlow, Unreachable
 from advisor.fleet.progress import Outcome, Progress
 from advisor.fleet.series import Answer, Grid, Series
-from advisor.outgoing.client_settings import client_settings
+from advisor.outgoing.settings import client_settings
 from tests.advisor.fleet.answering import Answering, error, plain, vector, zipped
 from tests.waiting import DEADLINE
 

@@ -1,4 +1,7 @@
-"""Login, TLS and timeout of requests, from a configuration file and the files that it names."""
+"""Login, TLS and timeout of requests: a file in the format of Prometheus' HTTP client configuration.
+
+https://prometheus.io/docs/prometheus/latest/configuration/configuration/#http_config.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,89 @@ import re
 import ssl
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
-from advisor.files.tls_files import Encrypted, load_chain
-from advisor.files.yaml_file import Document, FileError
-from advisor.outgoing.configuration import TIMEOUT_SECONDS, ClientTls, HttpConfig
+from pydantic import AfterValidator, Field, StrictBool, model_validator
+
+from advisor.files.web import Encrypted, Section, load_chain
+from advisor.files.yaml_file import Document, FileError, Seconds
 from exporter import files
+
+TIMEOUT_SECONDS, _LONGEST_TIMEOUT = 10.0, 60.0
+
+
+class BasicAuth(Section):
+    """A user's name and password (RFC 7617)."""
+
+    username: str = Field(min_length=1)
+    password: str | None = Field(None, repr=False)
+    password_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> BasicAuth:
+        if ":" in self.username:
+            raise ValueError("the name of a user cannot hold a colon: basic authentication has it before the password")
+        _require_one("password", self.password, self.password_file)
+        return self
+
+
+class Authorization(Section):
+    """Another Authorization header, by default a bearer token."""
+
+    type: str = Field("Bearer", pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+    credentials: str | None = Field(None, repr=False)
+    credentials_file: Path | None = None
+
+    @model_validator(mode="after")
+    def _whole(self) -> Authorization:
+        if self.type.lower() == "basic":
+            raise ValueError("for Basic there is basic_auth")
+        _require_one("credentials", self.credentials, self.credentials_file)
+        return self
+
+
+def _require_one(name: str, inline: str | None, file: Path | None) -> None:
+    """A secret is in the configuration or in a file of its own, relative to the configuration's folder."""
+    if (inline is None) == (file is None):
+        raise ValueError(f"needs {name}_file or {name}" + (", not both" if inline is not None else ""))
+
+
+class ClientTls(Section):
+    """Certificates to trust, and the client's own. Without ``ca_file`` the system's authorities are trusted."""
+
+    ca_file: Path | None = None
+    cert_file: Path | None = None
+    key_file: Path | None = None
+    server_name: str | None = Field(None, min_length=1)
+    insecure_skip_verify: StrictBool = False
+
+    @model_validator(mode="after")
+    def _whole(self) -> ClientTls:
+        if (self.cert_file is None) != (self.key_file is None):
+            raise ValueError("cert_file and key_file belong together")
+        return self
+
+
+def _timeout(seconds: float) -> float:
+    if not 0 < seconds <= _LONGEST_TIMEOUT:
+        raise ValueError(f"must be more than 0s, and {_LONGEST_TIMEOUT:g}s at most")
+    return seconds
+
+
+class HttpConfig(Section):
+    """The file."""
+
+    basic_auth: BasicAuth | None = None
+    authorization: Authorization | None = None
+    tls_config: ClientTls = ClientTls()
+    timeout: Annotated[Seconds, AfterValidator(_timeout)] = TIMEOUT_SECONDS
+
+    @model_validator(mode="after")
+    def _one_login(self) -> HttpConfig:
+        if self.basic_auth and self.authorization:
+            raise ValueError("has both basic_auth and authorization")
+        return self
+
 
 Config = TypeVar("Config", bound=HttpConfig)
 

@@ -1,9 +1,17 @@
-"""Certificates and keys in files."""
+"""What Prometheus' configuration files for HTTP servers and clients share: sections, certificates."""
 
 from __future__ import annotations
 
 import ssl
 from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Section(BaseModel):
+    """A section of such a file. Errors show no value, which may be a secret."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class Encrypted(Exception):
