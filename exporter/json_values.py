@@ -9,29 +9,6 @@ from typing import Any
 from exporter.collectors import BY_NAME
 from exporter.snapshot import Snapshot
 
-_FIRST = (
-    "variables",
-    "status",
-    "pools",
-    "innodb_metrics",
-    "innodb_status",
-    "cached_indexes",
-    "index_sizes",
-    "instrumentation",
-    "table_scans",
-    "count_statements",
-    "parallel_readers",
-    "ddl",
-    "data_files",
-    "table_files",
-    "server_time",
-    "machine",
-    "indexes",
-    "lru_pages",
-    "metric_kinds",
-)
-"""The order of the first sections that there were. The others follow in the collectors' order."""
-
 
 def jsonable(value: Any) -> Any:
     """Plain JSON values.
@@ -58,7 +35,7 @@ def _snapshot(snapshot: Snapshot) -> dict[str, Any]:
     head = {
         field.name: jsonable(getattr(snapshot, field.name)) for field in fields(snapshot) if field.name != "sections"
     }
-    return head | {name: jsonable(snapshot.sections.get(name)) for name in dict.fromkeys((*_FIRST, *BY_NAME))}
+    return head | {name: jsonable(snapshot.sections.get(name)) for name in BY_NAME}
 
 
 def _object(value: Any) -> dict[str, Any]:

@@ -53,29 +53,12 @@ Estimable = tuple[Evaluation, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Lack:
-    """What a rule could not be judged without.
-
-    Attributes:
-        rule: Its id.
-        lacks: A section, or a fact.
-        reason: In words.
-        cure: The flag of mysqld_exporter, or the sidecar, that opens it; None where nothing does.
-    """
-
-    rule: str
-    lacks: str
-    reason: str
-    cure: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class Judged:
     """What the rules say of a server.
 
     Attributes:
         findings: The most severe first. Those that rest on an estimate have half of their confidence.
-        blind: One for each rule and lack.
+        blind: One for each rule and lack, with its cure.
         undecided: Rules that could not be judged: blind, failed, or waiting for a model.
         waiting: Of these, the rules whose conditions hold as far as no model has to answer.
         suppressed: Findings that the configuration does not want.
@@ -85,7 +68,7 @@ class Judged:
     """
 
     findings: tuple[Recommendation, ...]
-    blind: tuple[Lack, ...]
+    blind: tuple[Blind, ...]
     undecided: tuple[str, ...]
     waiting: tuple[str, ...]
     suppressed: int
@@ -233,9 +216,9 @@ def _judged(trace: Sequence[Estimable], window: Window, source: Source, suppress
     return Judged(
         findings=said.recommendations,
         blind=tuple(
-            Lack(rule, lack, blind.reason, blind.cure or _cure(window, source, lack))
-            for (rule, lack), blind in sorted(lacks.items())
-            if lack != NO_MODEL
+            blind if blind.cure else blind.model_copy(update={"cure": _cure(window, source, blind.lacks)})
+            for _, blind in sorted(lacks.items())
+            if blind.lacks != NO_MODEL
         ),
         undecided=tuple(sorted({blind.rule for blind in said.blind} | {failed.rule for failed in said.failed})),
         waiting=tuple(sorted({rule for rule, lack in lacks if lack == NO_MODEL})),

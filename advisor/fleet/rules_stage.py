@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from advisor.contract.fleet import FleetFinding, Source
+from advisor.contract.recommendation import Blind
 from advisor.fleet.identity import ServerKey
 from advisor.fleet.inventory import InventoryEntry
-from advisor.fleet.judging import Budget, Judged, Lack, judge
+from advisor.fleet.judging import Budget, Judged, judge
 from advisor.fleet.progress import Progress, Stage
 from advisor.fleet.reader import FleetReader
 from advisor.fleet.report import Findings
@@ -19,11 +20,7 @@ from advisor.fleet.windows import Unclear, WindowReader
 from advisor.observe.window import Window
 from advisor.rules.rulebook import RuleSet
 
-
-@dataclass(frozen=True, slots=True)
-class _JudgedWindow:
-    window: Window
-    judged: Judged
+_JudgedWindow = tuple[Window, Judged]
 
 
 class RulesStage:
@@ -47,7 +44,7 @@ class RulesStage:
         # Of the whole process: the models run in threads of a pool.
         self._budget = Budget(model_seconds, self._suppressions, time.process_time)
         self._turn = asyncio.Lock()
-        self._blind: dict[str, tuple[Lack, ...]] = {}  # of servers that wait for a model
+        self._blind: dict[str, tuple[Blind, ...]] = {}  # of servers that wait for a model
         self._scraped: dict[str, float] = {}  # of servers with findings, or that wait for a model
         self._through = 0
 
@@ -91,7 +88,7 @@ class RulesStage:
         clear = {key: _managed(window, known[key]) for key, window in windows.items() if isinstance(window, Window)}
         judged = await self._judged(clear, source, {})
         notes: dict[str, tuple[str, ...]] = {}
-        candidates = {key: each.window for key, each in judged.items() if each.judged.wants_tables}
+        candidates = {key: window for key, (window, of_window) in judged.items() if of_window.wants_tables}
         if candidates:
             with self._progress.during(Stage.TABLES):
                 async for part in reader.tables(candidates):
@@ -100,20 +97,22 @@ class RulesStage:
                     judged |= await self._judged(whole, source, judged)
                     shut = {key: each for key, each in part.items() if isinstance(each, Unclear)}
                     notes |= {key.name: (f"of its tables: {each.reason}",) for key, each in shut.items()}
-        telling = {key: each.window for key, each in judged.items() if each.judged.findings or each.judged.waiting}
+        telling = {
+            key: window for key, (window, of_window) in judged.items() if of_window.findings or of_window.waiting
+        }
         intervals = await reader.scrape_intervals(telling)
         self._scraped |= {key.name: seconds for key, seconds in intervals.items()}
-        for key, each in judged.items():
-            self._take(key.name, source, each.judged)
-            if each.judged.waiting:
-                self._budget.keep(key.name, each.window, source, each.judged)
-                self._blind[key.name] = each.judged.blind
+        for key, (window, of_window) in judged.items():
+            self._take(key.name, source, of_window)
+            if of_window.waiting:
+                self._budget.keep(key.name, window, source, of_window)
+                self._blind[key.name] = of_window.blind
             else:
-                self._tell(key.name, source, each.judged.blind)
+                self._tell(key.name, source, of_window.blind)
         self._findings.notes |= notes
-        for key, window in windows.items():
-            if isinstance(window, Unclear):
-                self._findings.leave(window.reason, (key.name,))
+        for key, unclear in windows.items():
+            if isinstance(unclear, Unclear):
+                self._findings.leave(unclear.reason, (key.name,))
 
     async def _judged(
         self, windows: Mapping[ServerKey, Window], source: Source, before: Mapping[ServerKey, _JudgedWindow]
@@ -121,9 +120,9 @@ class RulesStage:
         """The rules on windows, in another thread: the service answers meanwhile."""
 
         def work() -> dict[ServerKey, _JudgedWindow]:
-            earlier = {key: each.judged for key, each in before.items()}
+            earlier = {key: judged for key, (_, judged) in before.items()}
             return {
-                key: _JudgedWindow(window, judge(self._rules, window, source, self._suppressions, earlier.get(key)))
+                key: (window, judge(self._rules, window, source, self._suppressions, earlier.get(key)))
                 for key, window in windows.items()
             }
 
@@ -131,7 +130,7 @@ class RulesStage:
             with self._progress.during(Stage.RULES):
                 return await asyncio.to_thread(work)
 
-    def _tell(self, server: str, source: Source, blind: Sequence[Lack]) -> None:
+    def _tell(self, server: str, source: Source, blind: Sequence[Blind]) -> None:
         for lack in blind:
             self._findings.blind(server, lack.rule, lack.lacks, source, lack.cure)
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import KEPT, Collector
+from exporter.collectors.base import KEPT, Collector, of_dictionary
 from exporter.collectors.index_sizes import dictionary_fits
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, text
-from exporter.server import Server
 from exporter.snapshot import Table
 from exporter.table_names import SYSTEM_SCHEMAS, from_filename
 
@@ -23,11 +22,6 @@ SQL = (
 )
 
 
-def queries(server: Server) -> tuple[str, ...]:
-    """One statement, with the table's name on this server."""
-    return (SQL.format(prefix="INNODB_" if server.data_dictionary else "INNODB_SYS_"),)
-
-
 def parse(results: Sequence[Rows]) -> frozenset[Table]:
     """Tables in use with an AUTO_INCREMENT column: the KEPT most changed since their last statistics."""
     tables = (Table(*from_filename(text(row["table_name"]))) for row in results[0])
@@ -36,7 +30,7 @@ def parse(results: Sequence[Rows]) -> frozenset[Table]:
 
 AUTO_INCREMENTS = Collector(
     "auto_increments",
-    queries,
+    of_dictionary(SQL),
     parse,
     privilege="PROCESS ON *.*",
     every=60.0,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -17,6 +17,7 @@ from exporter.server import Server
 from exporter.snapshot import ConfiguredMachine, Failure, Index, SectionKey, Snapshot
 
 Section = TypeVar("Section")
+Item = TypeVar("Item")
 
 TOP = 100
 """Tables and indexes with a series of their own; the others are summed."""
@@ -178,6 +179,15 @@ def with_performance_schema(*statements: str) -> Callable[[Server], tuple[str, .
     return lambda server: statements if server.performance_schema else performance_schema_off(server)
 
 
+def of_dictionary(statement: str) -> Callable[[Server], tuple[str, ...]]:
+    """A statement on InnoDB's dictionary, whose tables have other names before MySQL 8.0 and on MariaDB.
+
+    Args:
+        statement: With ``{prefix}`` before the name of each of these tables.
+    """
+    return lambda server: (statement.format(prefix="INNODB_" if server.data_dictionary else "INNODB_SYS_"),)
+
+
 def performance_schema_off(server: Server) -> Unavailable:
     """The server's performance_schema is off; the cure says where to switch it on."""
     cure = "add performance_schema = ON to the server's option file and restart it"
@@ -202,6 +212,12 @@ def amount(snapshot: Snapshot, setting: str) -> float | None:
     """A setting that is an amount; None if it is not known or below 0."""
     value = number(snapshot.setting(setting))
     return None if value is None or not credible(value) else value
+
+
+def summed(one: Item, other: Item) -> Item:
+    """Two dataclasses of numbers as one, field by field."""
+    numbers = ((getattr(one, field.name), getattr(other, field.name)) for field in fields(one))  # type: ignore[arg-type]
+    return type(one)(*[mine + others for mine, others in numbers])
 
 
 def optional(value: float | None, *labels: str) -> Iterator[LabelledValue]:

@@ -16,11 +16,11 @@ from exporter.rows import Rows, Value, count, count_or_none, number, text
 from exporter.server import Server
 from exporter.snapshot import Table
 
-_EVENTS = tuple(f"statement/sql/{each}" for each in ("alter_table", "create_index", "optimize"))
+_EVENTS = tuple(f"statement/sql/{name}" for name in ("alter_table", "create_index", "optimize"))
 _ADDED = ("INDEX", "KEY", "UNIQUE", "FULLTEXT", "SPATIAL", "PRIMARY")
 _INDEXES = " + ".join(
-    f"(CHAR_LENGTH(s.DIGEST_TEXT) - CHAR_LENGTH(REPLACE(s.DIGEST_TEXT, ' ADD {each} ', ''))) DIV {len(each) + 6}"
-    for each in _ADDED
+    f"(CHAR_LENGTH(s.DIGEST_TEXT) - CHAR_LENGTH(REPLACE(s.DIGEST_TEXT, ' ADD {word} ', ''))) DIV {len(word) + 6}"
+    for word in _ADDED
 )
 # A build holds a lock of its own kind on its table all the time. With no statement, no lock is looked at.
 _UNDER_WAY = (
@@ -92,15 +92,15 @@ def queries(server: Server) -> tuple[str, ...] | Unavailable:
 
 def parse(results: Sequence[Rows]) -> Builds:
     """The statements under way; a statement that locks several tables has the first, which is its own."""
-    found: dict[Value, Building] = {}
+    buildings: dict[Value, Building] = {}
     for row in results[0]:
         building = _building(row)
-        before = found.get(row["thread"])
+        before = buildings.get(row["thread"])
         if before is None or before.table is None:
-            found[row["thread"]] = building
+            buildings[row["thread"]] = building
     furthest = next(iter(results[1]), None) if len(results) > 1 else None
     return Builds(
-        tuple(found.values()),
+        tuple(buildings.values()),
         None if furthest is None else text(furthest["event_name"]).removeprefix("stage/innodb/"),
         None if furthest is None else count_or_none(furthest["completed"] or 0),
     )

@@ -15,6 +15,7 @@ from exporter.collectors.base import (
     SectionMetric,
     Unavailable,
     performance_schema_off,
+    summed,
 )
 from exporter.connection.bounds import LARGE
 from exporter.digest_text import CUT, LONGEST, NAME, unquoted
@@ -70,20 +71,17 @@ def queries(server: Server) -> tuple[str, ...] | Unavailable:
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, CountStatement]:
     """Counts of whole tables, by table: without a WHERE, a join or a GROUP BY."""
-    found: dict[Table, CountStatement] = {}
+    counted: dict[Table, CountStatement] = {}
     for row in results[0]:
         table, forced = _counted(row)
         if table is None or table.schema.lower() in SYSTEM_SCHEMAS:
             continue
         executions = count(row["executions"])
-        before = found.get(table, CountStatement(0, 0.0, 0, 0))
-        found[table] = CountStatement(
-            executions=before.executions + executions,
-            seconds=before.seconds + seconds(row["picoseconds"]),
-            rows_examined=before.rows_examined + count(row["rows_examined"]),
-            forced_primary=before.forced_primary + (executions if forced else 0),
+        statement = CountStatement(
+            executions, seconds(row["picoseconds"]), count(row["rows_examined"]), executions if forced else 0
         )
-    return found
+        counted[table] = summed(counted[table], statement) if table in counted else statement
+    return counted
 
 
 def hidden(counted: Mapping[Table, CountStatement], table: Table) -> bool:

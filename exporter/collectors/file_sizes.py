@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import KEPT, Collector, Unavailable
+from exporter.collectors.base import KEPT, Collector, Unavailable, of_dictionary
 from exporter.collectors.index_sizes import dictionary_fits
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
@@ -24,17 +24,17 @@ def queries(server: Server) -> tuple[str, ...] | Unavailable:
     """One statement, with the table's name on this server."""
     if not (server.data_dictionary or server.mariadb):
         return Unavailable("absent", "MySQL 5.6 has no FILE_SIZE, and 5.7 would make a temporary table on disk")
-    return (SQL.format(prefix="INNODB_" if server.data_dictionary else "INNODB_SYS_"),)
+    return of_dictionary(SQL)(server)
 
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, int]:
     """Bytes by table, partitions summed: of the KEPT largest files. A file may have free pages."""
-    found: dict[Table, int] = {}
+    sizes: dict[Table, int] = {}
     for row in results[0]:
         table = Table(*from_filename(text(row["file_name"])))
         if table.schema and table.schema not in SYSTEM_SCHEMAS:
-            found[table] = found.get(table, 0) + count(row["bytes"])
-    return found
+            sizes[table] = sizes.get(table, 0) + count(row["bytes"])
+    return sizes
 
 
 FILE_SIZES = Collector(

@@ -62,13 +62,13 @@ def parse(results: Sequence[Rows]) -> Mapping[Index, int]:
     """
     if len(results[0].rows) > MOST:
         raise Unanswered(_TOO_MANY)
-    found: dict[Index, int] = {}
+    types: dict[Index, int] = {}
     named = cache(from_filename)  # indexes of a table share its names
     for row in results[0]:
         schema, table = named(text(row["table_name"]))
         if schema and schema not in SYSTEM_SCHEMAS:
-            found[Index(schema, table, text(row["index_name"]))] = count(row["type"])
-    return found
+            types[Index(schema, table, text(row["index_name"]))] = count(row["type"])
+    return types
 
 
 def kind(index: Index, types: Mapping[Index, int] | None) -> str:
@@ -80,8 +80,8 @@ def kind(index: Index, types: Mapping[Index, int] | None) -> str:
     """
     if index.clustered:
         return "clustered"
-    found = (types or {}).get(index)
-    return "" if found is None else next(name for name, bits in TYPES.items() if found & bits == bits)
+    bits = (types or {}).get(index)
+    return "" if bits is None else next(name for name, of_kind in TYPES.items() if bits & of_kind == of_kind)
 
 
 def columns_text(names: Sequence[str]) -> str:

@@ -20,6 +20,7 @@ from exporter.collectors.base import (
     Unavailable,
     exact,
     index_labels,
+    summed,
 )
 from exporter.collectors.pools import POOLS
 from exporter.connection.bounds import LARGE
@@ -79,13 +80,13 @@ def parse(results: Sequence[Rows]) -> LruPages:
         pages = _sublists(row)
         schema, table = from_quoted(text(row["table_name"]))
         if row["table_name"] is None or row["index_name"] is None or table.startswith(_TEMPORARY):
-            other = _sum(other, pages)
+            other = summed(other, pages)
         else:
             index = Index(schema, table, text(row["index_name"]))
-            indexes[index] = _sum(indexes.get(index, SublistPages(0, 0)), pages)
+            indexes[index] = summed(indexes[index], pages) if index in indexes else pages
     ranked = sorted(indexes, key=lambda index: -(indexes[index].young + indexes[index].old))
     for index in ranked[TOP:]:
-        other = _sum(other, indexes[index])
+        other = summed(other, indexes[index])
     return LruPages({index: indexes[index] for index in ranked[:TOP]}, other)
 
 
@@ -94,10 +95,6 @@ def _sublists(row: dict[str, Value]) -> SublistPages:
     if old > pages:
         raise ValueError(f"{old} old pages of {pages}")
     return SublistPages(pages - old, old)
-
-
-def _sum(one: SublistPages, other: SublistPages) -> SublistPages:
-    return SublistPages(one.young + other.young, one.old + other.old)
 
 
 def small_enough(known: Snapshot) -> Unavailable | None:

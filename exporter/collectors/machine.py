@@ -20,7 +20,6 @@ from exporter.snapshot import ConfiguredMachine, Snapshot, Storage
 
 CONFIGURATION = "configuration"
 _MYSQL_COUNT = "INNODB_METRICS cpu_n"
-_SERVER_COUNTS = _MYSQL_COUNT, "thread_pool_size"  # the second in recordings of MariaDB by earlier versions
 ABSENT = Unavailable(
     "absent",
     "the server's process cannot be seen from here, so that its cores, memory and disks are not known",
@@ -103,7 +102,7 @@ def _configured(configured: ConfiguredMachine, seen: Callable[[str], Value]) -> 
     the server counted, which say nothing of a CPU quota.
     """
     found: dict[str, Any] = {}
-    if configured.cores is not None and (seen("cores") is None or seen("cores_source") in _SERVER_COUNTS):
+    if configured.cores is not None and (seen("cores") is None or seen("cores_source") == _MYSQL_COUNT):
         found |= {"cores": configured.cores, "cores_source": CONFIGURATION}
     if configured.memory_bytes is not None and seen("memory_bytes") is None:
         found |= {"memory_bytes": configured.memory_bytes, "memory_source": CONFIGURATION}

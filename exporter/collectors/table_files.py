@@ -13,6 +13,7 @@ from exporter.collectors.base import (
     Collector,
     SectionMetric,
     exact,
+    summed,
     with_performance_schema,
 )
 from exporter.collectors.data_files import INSTRUMENT, FileReads
@@ -37,19 +38,15 @@ ANONYMOUS_DATADIR = "/var/lib/mysql"
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, FileReads]:
     """Reads since the file was first opened, by table: the KEPT most read tables."""
-    found: dict[Table, FileReads] = {}
+    files: dict[Table, FileReads] = {}
     for row in results[0]:
         path = PurePath(text(row["file_name"]))
         if path.parent == PurePath(text(row["datadir"])):
             continue  # mysql.ibd and general tablespaces: not of one table
         table = Table(*from_filename(f"{path.parent.name}/{path.stem}"))
-        before = found.get(table, FileReads(0, 0, 0.0))
-        found[table] = FileReads(
-            before.reads + count(row["read_count"]),
-            before.bytes + count(row["bytes"]),
-            before.seconds + seconds(row["picoseconds"]),
-        )
-    return found
+        reads = FileReads(count(row["read_count"]), count(row["bytes"]), seconds(row["picoseconds"]))
+        files[table] = summed(files[table], reads) if table in files else reads
+    return files
 
 
 def reads_since(first: Mapping[Table, FileReads], last: Mapping[Table, FileReads]) -> dict[Table, int]:
@@ -57,11 +54,11 @@ def reads_since(first: Mapping[Table, FileReads], last: Mapping[Table, FileReads
 
     A count that is new, or fell at a restart or with the table, began at 0.
     """
-    found: dict[Table, int] = {}
+    reads: dict[Table, int] = {}
     for table, files in last.items():
         before = first[table].reads if table in first else 0
-        found[table] = files.reads - (before if before <= files.reads else 0)
-    return found
+        reads[table] = files.reads - (before if before <= files.reads else 0)
+    return reads
 
 
 def _most_read(files: Mapping[Table, FileReads]) -> Iterator[tuple[tuple[str, str], FileReads]]:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import Collector
+from exporter.collectors.base import Collector, of_dictionary
 from exporter.collectors.index_sizes import TableFormats, dictionary_fits
 from exporter.connection.bounds import LARGE
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
-from exporter.server import Server
 from exporter.snapshot import Table
 from exporter.table_names import PARTITION, from_filename
 
@@ -23,11 +22,6 @@ SQL = (
     "SELECT NAME AS table_name, ZIP_PAGE_SIZE AS zip_page_bytes FROM information_schema.{prefix}TABLES"
     " WHERE ZIP_PAGE_SIZE > 0 OR NAME LIKE '%@0023p@0023%'"
 )
-
-
-def queries(server: Server) -> tuple[str, ...]:
-    """One statement, with the table's name on this server."""
-    return (SQL.format(prefix="INNODB_" if server.data_dictionary else "INNODB_SYS_"),)
 
 
 def parse(results: Sequence[Rows]) -> TableFormats:
@@ -45,7 +39,7 @@ def parse(results: Sequence[Rows]) -> TableFormats:
 
 TABLE_FORMATS = Collector(
     "table_formats",
-    queries,
+    of_dictionary(SQL),
     parse,
     bound=LARGE,
     privilege="PROCESS ON *.*",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import KEPT, Collector, with_performance_schema
+from exporter.collectors.base import KEPT, Collector, summed, with_performance_schema
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
 from exporter.snapshot import Index
@@ -49,20 +49,20 @@ class IndexIo:
 
 def parse(results: Sequence[Rows]) -> Mapping[Index, IndexIo]:
     """The KEPT indexes on which most time was spent; rows without an index under the name ``NO_INDEX``."""
-    found: dict[Index, IndexIo] = {}
+    indexes: dict[Index, IndexIo] = {}
     for row in results[0]:
         name = NO_INDEX if row["index_name"] is None else text(row["index_name"])
         index = Index(text(row["object_schema"]), text(row["object_name"]), name)
-        before = found.get(index, IndexIo(0, 0, 0, 0, 0.0, 0.0))  # names that are not UTF-8 may become equal
-        found[index] = IndexIo(
-            before.fetched + count(row["count_fetch"]),
-            before.inserted + count(row["count_insert"]),
-            before.updated + count(row["count_update"]),
-            before.deleted + count(row["count_delete"]),
-            before.fetch_seconds + seconds(row["timer_fetch"]),
-            before.write_seconds + seconds(row["timer_write"]),
+        io = IndexIo(
+            count(row["count_fetch"]),
+            count(row["count_insert"]),
+            count(row["count_update"]),
+            count(row["count_delete"]),
+            seconds(row["timer_fetch"]),
+            seconds(row["timer_write"]),
         )
-    return found
+        indexes[index] = summed(indexes[index], io) if index in indexes else io  # names that are not UTF-8 may be equal
+    return indexes
 
 
 TABLE_IO = Collector(

@@ -21,11 +21,11 @@ SQL = (
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, int]:
     """Rows fetched since the start, by table."""
-    found: dict[Table, int] = {}
+    sums: dict[Table, int] = {}
     for row in results[0]:
         table = Table(text(row["object_schema"]), text(row["object_name"]))
-        found[table] = found.get(table, 0) + count(row["count_fetch"])  # names that are not UTF-8 may become equal
-    return found
+        sums[table] = sums.get(table, 0) + count(row["count_fetch"])  # names that are not UTF-8 may become equal
+    return sums
 
 
 def _items(scans: Mapping[Table, int]) -> Iterator[tuple[tuple[str, str], int]]:

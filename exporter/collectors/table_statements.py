@@ -23,11 +23,11 @@ SQL = (
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, int]:
     """Statements that read or wrote a table, since the start: the KEPT tables with the most."""
-    found: dict[Table, int] = {}
+    sums: dict[Table, int] = {}
     for row in results[0]:
         table = Table(text(row["object_schema"]), text(row["object_name"]))
-        found[table] = found.get(table, 0) + count(row["statements"])  # names that are not UTF-8 may become equal
-    return found
+        sums[table] = sums.get(table, 0) + count(row["statements"])  # names that are not UTF-8 may become equal
+    return sums
 
 
 TABLE_STATEMENTS = Collector(

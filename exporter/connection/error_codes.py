@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from exporter.connection.driver import err
+from pymysql import err
+
 from exporter.connection.errors import (
     AccessDenied,
     ConnectionLost,

@@ -13,9 +13,10 @@ import struct
 from dataclasses import replace
 from typing import Any, Final
 
+from pymysql import err
+
 from exporter.connection import session_settings
 from exporter.connection.bounds import USUAL, AnswerTooLarge, Bound
-from exporter.connection.driver import err
 from exporter.connection.error_codes import DIRECT, connect_error, query_error
 from exporter.connection.errors import (
     ConnectionLost,

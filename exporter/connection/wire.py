@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from collections.abc import Sequence
 from typing import Any
 
+# aiomysql looks up the operating system's user name on import, and a container's uid may have none.
+os.environ.setdefault("USER", "innodb-advisor")
+
+import aiomysql
+from pymysql.constants import CLIENT
+
 from exporter.connection.bounds import LOGIN, AnswerTooLarge, Bound
-from exporter.connection.driver import CLIENT, aiomysql
 from exporter.connection.target import Target
 
 

@@ -2,6 +2,7 @@ from collections.abc import Callable
 from typing import Any
 
 from exporter.collectors import auto_increments
+from exporter.collectors.base import of_dictionary
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Table
@@ -26,7 +27,7 @@ def test_a_real_servers_numbered_tables_are_told_from_others(
         f"INSERT INTO {numbered} (k) VALUES (1), (2)",
         f"INSERT INTO {plain} VALUES (1, 1), (2, 2)",
     )
-    [sql] = auto_increments.queries(identify({"version": server.version}))
+    [sql] = of_dictionary(auto_increments.SQL)(identify({"version": server.version}))
     found = auto_increments.parse([fetch(server, sql)])
     ask(server, f"DROP TABLE {numbered}, {plain}")
     assert Table(workloads.SCHEMA, "numbered") in found
