@@ -101,7 +101,6 @@ class StateFile:
         self.path, self.damaged = path_of(folder, address), 0
         self._address, self._patience, self._failing = address, patience, False
         self._connection: sqlite3.Connection | None = None
-        self._inode: tuple[int, int] | None = None
         self._late: Future[Any] | None = None
         self._works = queue.SimpleQueue[tuple[Work[Any], Future[Any]] | None]()
         self._lock = self._locked()
@@ -172,10 +171,9 @@ class StateFile:
         self._close()
 
     def _opened(self) -> sqlite3.Connection:
-        """The connection to the file, which is made anew if it was deleted. Raises OSError and sqlite3.Error."""
-        if self._connection is not None and self._inode == _inode(self.path):
+        """The connection to the file, which is made if there is none. Raises OSError and sqlite3.Error."""
+        if self._connection is not None:
             return self._connection
-        self._close()
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             self._connection = _writable(self.path)
@@ -185,7 +183,6 @@ class StateFile:
             aside = self._set_aside(damage)
             self._connection = _writable(self.path)
             _salvage(aside, self._connection)
-        self._inode = _inode(self.path)
         return self._connection
 
     def _close(self) -> None:
@@ -309,14 +306,6 @@ def _copy(source: sqlite3.Connection, target: sqlite3.Connection, table: str, or
     with contextlib.suppress(sqlite3.Error):
         for row in source.execute(f"SELECT * FROM {table} ORDER BY rowid {order}"):
             target.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)
-
-
-def _inode(path: Path) -> tuple[int, int] | None:
-    try:
-        status = path.lstat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _reason(error: Exception) -> str:

@@ -25,7 +25,7 @@ from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
 from advisor.pool.choice import choose_size
 from advisor.pool.errors import Unanswerable
-from advisor.pool.memory import spare
+from advisor.pool.hours import spare
 from advisor.pool.trials import choose
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
@@ -100,7 +100,7 @@ class Evaluator:
         self._facts = facts.facts(
             window,
             self._needed_by,
-            spare(known_before.memory, window, known_before.may_read),
+            spare(known_before.hours, window, known_before.may_read),
             harms(known_before.outcomes, window.latest),
         )
         self._model = LazyModel(window, self._facts, fits or Fits(), pause)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from advisor.ledger.entry import Outcome
 from advisor.observe.limits import MAY_READ
-from advisor.pool.memory import Memory
+from advisor.pool.hours import Hour
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,11 +15,11 @@ class Remembered:
     """What is handed to an evaluation.
 
     Attributes:
-        memory: None where none is kept.
+        hours: The memory of days, oldest first; None where none is kept.
         may_read: Pages a second that may be read more.
         outcomes: What became of changes of settings, in any order.
     """
 
-    memory: Memory | None = None
+    hours: Sequence[Hour] | None = None
     may_read: float = MAY_READ
     outcomes: Sequence[Outcome] = ()

@@ -15,7 +15,7 @@ from advisor.files.yaml_file import Bytes, FileModel
 from advisor.ledger.entry import Changed, Compared, Outcome, Result, outcome_id
 from advisor.observe.limits import MAY_READ
 from advisor.observe.window import Window
-from advisor.pool.memory import Hour, Memory, Reads, settings_digest, started
+from advisor.pool.hours import Hour, ReadsAtSize, settings_digest, started, with_hour
 from advisor.rules.file import VersionText
 from exporter.collectors.machine import MACHINE, Machine
 from exporter.collectors.variables import VARIABLES
@@ -84,12 +84,12 @@ class MemoryAlteration(FileModel):
     def remembered(self, window: Window) -> Remembered:
         """The memory at the end of a window."""
         latest, count = window.latest, round(self.days * 24)
-        memory = Memory()
+        hours: tuple[Hour, ...] = ()
         # Hours begin on the hour, as days are counted by them.
         end = latest.at // _HOUR * _HOUR
         for ago in reversed(range(count)):
-            memory = memory.with_hour(self._hour(window, end - ago * _HOUR, before=ago >= _RESIZED))
-        return Remembered(memory, self.may_read)
+            hours = with_hour(hours, self._hour(window, end - ago * _HOUR, before=ago >= _RESIZED))
+        return Remembered(hours, self.may_read)
 
     def _hour(self, window: Window, at: float, *, before: bool) -> Hour:
         begin = at - _HOUR
@@ -105,7 +105,7 @@ class MemoryAlteration(FileModel):
             settings=settings_digest(window.latest),
             settled=True,
             reads=max((rate for size, rate in reads.items() if size >= pool), default=0.0),
-            sizes=tuple(Reads(float(size), rate, rate) for size, rate in sorted(reads.items()) if size < pool),
+            sizes=tuple(ReadsAtSize(float(size), rate, rate) for size, rate in sorted(reads.items()) if size < pool),
         )
 
 

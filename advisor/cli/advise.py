@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from advisor.cli.options import (
 
 if TYPE_CHECKING:
     from advisor.ledger.history import GradedAdvice
-    from advisor.pool.memory import Memory
+    from advisor.pool.hours import Hour
 
 
 @click.command(
@@ -71,7 +72,7 @@ def advise(
     from advisor.ledger.ledger import Ledger
 
     rules, machine = load_setup(setup)
-    remembered = Remembered(_memory(state_dir, where), setup.may_read)
+    remembered = Remembered(_hours(state_dir, where), setup.may_read)
     ledger = None if where.recording else ledgers.ledger_in(state_dir, where.server().address)
     source = sources.observed_source(where, watch, interval, machine)
     ledger = ledger or ledgers.ledger_of(source) or Ledger()
@@ -93,8 +94,8 @@ def advise(
         sys.exit(FINDINGS)
 
 
-def _memory(folder: Path | None, where: SourceOptions) -> Memory | None:
-    """What `serve` remembers of the server, where there is a folder for it.
+def _hours(folder: Path | None, where: SourceOptions) -> Sequence[Hour] | None:
+    """The hours that `serve` remembers of the server, where there is a folder for it.
 
     Raises:
         click.UsageError: It is no server.
@@ -102,7 +103,6 @@ def _memory(folder: Path | None, where: SourceOptions) -> Memory | None:
     """
     from advisor.cli.output import say
     from advisor.pool import stored_hours
-    from advisor.pool.memory import Memory
     from exporter import state_file
 
     if folder is None:
@@ -111,14 +111,14 @@ def _memory(folder: Path | None, where: SourceOptions) -> Memory | None:
         raise click.UsageError("--state-dir needs a server, not a recording")
     path = state_file.path_of(folder, where.server().address)
     try:
-        memory, damage = stored_hours.read(path)
+        hours, damage = stored_hours.read(path)
     except FileNotFoundError:
-        return Memory()
+        return ()
     except state_file.StateError as error:
         raise Unusable(f"{path}: {error}") from None
     if damage is not None:
         say(f"{path}: not all of it can be read: {damage}", err=True)
-    return memory
+    return hours
 
 
 def _print(advice: GradedAdvice, style: str) -> None:

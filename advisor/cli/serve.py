@@ -174,7 +174,7 @@ def composed(
                 source,
                 rules,
                 apart=ModelProcesses(),
-                remembered=lambda: Remembered(hours.memory if hours else None, setup.may_read),
+                remembered=lambda: Remembered(hours.hours if hours else None, setup.may_read),
                 remember=hours.remember if hours else None,
                 books=LedgerRecorder(ledgers.ledger_of(source), state),
                 target=None if where.recording else where.server().address,

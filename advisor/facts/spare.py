@@ -1,4 +1,4 @@
-"""Memory of the buffer pool that could go, by the reads of each hour of the last days (advisor.pool.memory)."""
+"""Memory of the buffer pool that could go, by the reads of each hour of the last days (advisor.pool.hours)."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from typing import Generic, Literal, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from exporter import state_file
-from exporter.recording.bounds import Budget, TooMuch
+from exporter.recording.bounds import ReadBudget, TooMuch
 from exporter.state_file import StateError, StateFile
 
 log = logging.getLogger(__name__)
@@ -100,7 +100,7 @@ def _items(
     """The items that can be read, by key, and why the first of the others cannot."""
     items: dict[str, Item] = {}
     damage: str | None = None
-    budget = Budget()
+    budget = ReadBudget()
     for key, content in connection.execute(f"SELECT key, CAST(content AS BLOB) FROM {table} ORDER BY rowid"):
         try:
             items[str(key)] = adapter.validate_python(json.loads(budget.taken(content)))

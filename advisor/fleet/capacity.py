@@ -20,7 +20,7 @@ from advisor.fleet.identity import ServerKey
 from advisor.fleet.reader import FleetReader
 from advisor.fleet.series import Grid
 from advisor.fleet.warm_ups import WarmUp, warm_ups
-from advisor.pool.memory import with_room
+from advisor.pool.hours import with_room
 from advisor.pool.settings import in_chunks
 from exporter.server import Server
 

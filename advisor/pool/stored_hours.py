@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from advisor.files.stored import StoredItems, stored_items
 from advisor.observe.window import Window
 from advisor.pool.curve import Curve
-from advisor.pool.memory import MOST_HOURS, Hour, Memory, hour
+from advisor.pool.hours import MOST_HOURS, Hour, hour, with_hour
 from exporter.state_file import StateFile
 
 log = logging.getLogger(__name__)
@@ -18,25 +18,25 @@ log = logging.getLogger(__name__)
 _HOUR = TypeAdapter(Hour)
 
 
-def read(path: Path) -> tuple[Memory, str | None]:
-    """The memory in a state file, and why not all of it can be read. Raises as ``stored_items``."""
+def read(path: Path) -> tuple[tuple[Hour, ...], str | None]:
+    """The hours in a state file, oldest first, and why not all of them can be read. Raises as ``stored_items``."""
     hours, damage = stored_items(path, "hours", _HOUR)
-    return _memory(hours), damage
+    return _newest(hours), damage
 
 
 class StoredHours:
-    """The memory of a server, which is kept in its state file.
+    """The hours of a server, which are kept in its state file.
 
     Attributes:
-        memory: As it is now, whether it could be written or not.
+        hours: As they are now, oldest first, whether they could be written or not.
     """
 
     def __init__(self, state: StateFile) -> None:
         """Read what the last sidecar kept."""
         self._items = StoredItems(state, "hours", _HOUR)
-        self.memory = _memory(self._items.load())
-        if self.memory.hours:
-            log.info("found a memory of %d hours", len(self.memory.hours))
+        self.hours = _newest(self._items.load())
+        if self.hours:
+            log.info("found a memory of %d hours", len(self.hours))
 
     def remember(self, window: Window, curve: Curve | None) -> None:
         """Remember an hour. This waits for the disk.
@@ -47,9 +47,9 @@ class StoredHours:
         """
         newest = hour(window, curve)
         if newest is not None:
-            self.memory = self.memory.with_hour(newest)
-            self._items.keep({repr(remembered.at): remembered for remembered in self.memory.hours})
+            self.hours = with_hour(self.hours, newest)
+            self._items.keep({repr(remembered.at): remembered for remembered in self.hours})
 
 
-def _memory(hours: list[Hour]) -> Memory:
-    return Memory(tuple(sorted(hours, key=lambda remembered: remembered.at))[-MOST_HOURS:])
+def _newest(hours: list[Hour]) -> tuple[Hour, ...]:
+    return tuple(sorted(hours, key=lambda remembered: remembered.at))[-MOST_HOURS:]

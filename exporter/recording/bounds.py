@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -33,12 +33,12 @@ def moment(written: Any) -> float:
     """A time, Unix seconds.
 
     Raises:
-        ValueError, TypeError, OverflowError: It is none, or not from EARLIEST to LATEST.
+        ValueError, TypeError, OverflowError: It is no number, or not from EARLIEST to LATEST.
     """
-    found = float(written)
-    if not EARLIEST <= found < LATEST:
-        raise ValueError(f"the time {found:g} is not between the years 1970 and 3000")
-    return found
+    at = float(written)
+    if not EARLIEST <= at < LATEST:
+        raise ValueError(f"the time {at:g} is not between the years 1970 and 3000")
+    return at
 
 
 def resident_bytes() -> int:
@@ -56,31 +56,23 @@ def affordable_bytes() -> int:
     return MEMORY_BYTES if mine is None else min(MEMORY_BYTES, mine.bytes // _PART)
 
 
-class Budget:
+class ReadBudget:
     """What a file may still take.
 
     Each line is taken at its most before it is parsed. Only when that is used up the process's memory is looked at, so
     that a long recording costs no more than what is kept of it.
     """
 
-    def __init__(
-        self,
-        memory: int | None = None,
-        text: int = TEXT_BYTES,
-        *,
-        cure: str = "",
-        resident: Callable[[], int] = resident_bytes,
-    ) -> None:
+    def __init__(self, memory: int | None = None, text: int = TEXT_BYTES, cure: str = "") -> None:
         """Begin to count.
 
         Args:
             memory: Bytes by which the process may grow; by default what it can afford.
             text: Bytes of text, decompressed.
             cure: What to do about a file that takes more, for the message.
-            resident: The process's memory in bytes.
         """
         self.memory = affordable_bytes() if memory is None else memory
-        self._resident, self._before = resident, resident()
+        self._before = resident_bytes()
         self._text, self._most_text = 0, text
         self._left = self.memory
         self._cure = f"; {cure}" if cure else ""
@@ -98,14 +90,14 @@ class Budget:
             raise TooMuch(f"more than {self._most_text >> 20} MiB of text{self._cure}")
         needs = _most_memory(text)
         if needs > self._left:
-            self._left = self.memory - (self._resident() - self._before)
+            self._left = self.memory - (resident_bytes() - self._before)
             if needs > self._left:
                 raise TooMuch(f"its content takes more than {self.memory >> 20} MiB of memory{self._cure}")
         self._left -= needs
         return text
 
 
-def lines(file: BinaryIO, budget: Budget) -> Iterator[bytes]:
+def lines(file: BinaryIO, budget: ReadBudget) -> Iterator[bytes]:
     """The lines of a file with their ends. Raises TooMuch and what reading raises."""
     return map(budget.taken, iter(partial(file.readline, LINE_BYTES + 1), b""))
 

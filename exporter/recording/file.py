@@ -29,7 +29,7 @@ from exporter import __version__
 from exporter.collectors import BY_NAME
 from exporter.files import open_regular
 from exporter.pseudonyms import Pseudonyms
-from exporter.recording.bounds import Budget, TooMuch, lines, moment
+from exporter.recording.bounds import ReadBudget, TooMuch, lines, moment
 from exporter.recording.gunzip import gunzip
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer, Assembler
@@ -166,9 +166,9 @@ def copy(path: Path, to: Recorder, ledger: Callable[[list[Any]], LedgerLines]) -
         RecordingError: As ``replay`` does; what came before is recorded.
         OSError: It cannot be written.
     """
-    for event in Events().read(path):
+    for event in _events(path, ReadBudget(cure=_CURE)):
         match event:
-            case Session():
+            case RecordedSession():
                 to.session(event.server, event.account)
             case Answer():
                 to.answer(event)
@@ -185,14 +185,14 @@ class Replayer:
         ledger: The entries of the last of them that has any, as JSON values; None where none has.
     """
 
-    def __init__(self, budget: Budget | None = None) -> None:
+    def __init__(self, budget: ReadBudget | None = None) -> None:
         """Nothing is read yet.
 
         Args:
             budget: What all of them may take; by default what one recording may.
         """
         self.ledger: list[Any] | None = None
-        self._events = Events(budget)
+        self._budget = budget or ReadBudget(cure=_CURE)
         self._assembler: Assembler | None = None
 
     def read(self, path: Path, content: bytes | None = None) -> Iterator[Snapshot]:
@@ -202,9 +202,9 @@ class Replayer:
             path: The recording, or the file that stores its content.
             content: The compressed content, where it is no file of its own.
         """
-        for event in self._events.read(path, content):
+        for event in _events(path, self._budget, content):
             match event:
-                case Session():
+                case RecordedSession():
                     self._session(event)
                 case Answer() if self._assembler is not None:
                     self._assembler.take(event)
@@ -213,14 +213,14 @@ class Replayer:
                 case list():
                     self.ledger = event
 
-    def _session(self, session: Session) -> None:
+    def _session(self, session: RecordedSession) -> None:
         current, same = self._assembler, (session.server, session.account)
         if not session.continued or current is None or (current.server, current.account) != same:
             self._assembler = Assembler(*same)
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class RecordedSession:
     """A session that was opened, in this recording or in an earlier one."""
 
     server: Server
@@ -228,44 +228,33 @@ class Session:
     continued: bool
 
 
-Event = Session | Answer | float | list[Any]
+Event = RecordedSession | Answer | float | list[Any]
 """A session, a collector's answer, the time of a complete collection, or the ledger's entries as JSON values."""
 
 
-class Events:
-    """Reads the lines of recordings as what they tell, within a budget."""
-
-    def __init__(self, budget: Budget | None = None) -> None:
-        """Nothing is read yet.
-
-        Args:
-            budget: What all of them may take; by default what one recording may.
-        """
-        self._budget = budget or Budget(cure=_CURE)
-
-    def read(self, path: Path, content: bytes | None = None) -> Iterator[Event]:
-        """The events of a recording, in their order; the first is a session. As ``Replayer.read``."""
-        began, collections = False, 0
-        last: dict[str, tuple[Rows, ...]] = {}
-        for number, line in _lines(path, content, self._budget):
-            try:
-                if "server" in line:
-                    began = True
-                    yield Session(identify(line["server"]), str(line["account"]), "continued" in line)
-                elif not began:
-                    raise ValueError("an answer before any session")
-                elif "answer" in line:
-                    yield _answer(line, last)
-                elif "collection" in line:
-                    collections += 1
-                    if collections > MOST_COLLECTIONS:
-                        raise ValueError(f"more than {MOST_COLLECTIONS:,} collections; {_CURE}")
-                    yield moment(line["collection"])
-                elif "ledger" in line:
-                    yield list(line["ledger"])
-            except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
-                what = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
-                raise RecordingError(f"{path}:{number}: damaged recording: {what}") from error
+def _events(path: Path, budget: ReadBudget, content: bytes | None = None) -> Iterator[Event]:
+    """The events of a recording, in their order; the first is a session. Arguments and errors as of ``Replayer``."""
+    began, collections = False, 0
+    last: dict[str, tuple[Rows, ...]] = {}
+    for number, line in _lines(path, content, budget):
+        try:
+            if "server" in line:
+                began = True
+                yield RecordedSession(identify(line["server"]), str(line["account"]), "continued" in line)
+            elif not began:
+                raise ValueError("an answer before any session")
+            elif "answer" in line:
+                yield _answer(line, last)
+            elif "collection" in line:
+                collections += 1
+                if collections > MOST_COLLECTIONS:
+                    raise ValueError(f"more than {MOST_COLLECTIONS:,} collections; {_CURE}")
+                yield moment(line["collection"])
+            elif "ledger" in line:
+                yield list(line["ledger"])
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError) as error:
+            what = str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
+            raise RecordingError(f"{path}:{number}: damaged recording: {what}") from error
 
 
 def _answer(line: dict[str, Any], last: dict[str, tuple[Rows, ...]]) -> Answer:
@@ -285,7 +274,7 @@ def _answer(line: dict[str, Any], last: dict[str, tuple[Rows, ...]]) -> Answer:
     return Answer(name, at, seconds, results)
 
 
-def _lines(path: Path, content: bytes | None, budget: Budget) -> Iterator[tuple[int, dict[str, Any]]]:
+def _lines(path: Path, content: bytes | None, budget: ReadBudget) -> Iterator[tuple[int, dict[str, Any]]]:
     """The parsed lines between the first and the last, with their numbers; checks the first and the last."""
     number = 0
     try:

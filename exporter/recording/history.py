@@ -22,7 +22,7 @@ from prometheus_client import Metric
 from exporter.collectors import BY_NAME
 from exporter.collectors.base import Collector, Integration
 from exporter.exposition import Sample, Spec, assemble
-from exporter.recording.bounds import Budget
+from exporter.recording.bounds import ReadBudget
 from exporter.recording.file import Recorder, RecordingError, Replayer, TooLarge
 from exporter.sampling.assembly import Answer
 from exporter.server import Server
@@ -213,7 +213,7 @@ class StoredHistory:
     def _stored(self, connection: sqlite3.Connection) -> list[Snapshot]:
         """The snapshots of all recordings that can be read; the others are deleted."""
         snapshots: list[Snapshot] = []
-        budget = Budget(self._memory)
+        budget = ReadBudget(self._memory)
         replayer = Replayer(budget)
         rows = connection.execute("SELECT id, CAST(recording AS BLOB) FROM snapshots ORDER BY id").fetchall()
         for number, recording in rows:

@@ -12,7 +12,7 @@ from advisor.casetest.alterations import Alteration
 from advisor.observe.window import Window
 from advisor.pool import estimate
 from advisor.pool.errors import Unanswerable
-from advisor.pool.memory import WARM_UP, Hour, Memory, hour
+from advisor.pool.hours import WARM_UP, Hour, hour, with_hour
 from exporter.snapshot import Snapshot
 from lab.captures.scenarios.base import OBSERVABLE
 from lab.harness.measure import Work, pages_read, pool_statistic, repeat, together
@@ -239,17 +239,17 @@ def _hour(seen: Sequence[Snapshot]) -> Hour:
     return remembered
 
 
-def _days(latest: Snapshot, usual: Hour, night: Hour | None = None, before: Memory | None = None) -> Memory:
-    """A memory of days up to a snapshot, or of one more day after those before."""
+def _days(latest: Snapshot, usual: Hour, night: Hour | None = None, before: tuple[Hour, ...] = ()) -> tuple[Hour, ...]:
+    """The hours of days up to a snapshot, or of one more day after those before."""
     end, started = latest.at // _HOUR * _HOUR, latest.at - UP_SECONDS
-    memory = Memory()
-    for earlier in before.hours if before else ():
-        memory = memory.with_hour(replace(earlier, at=earlier.at - 24 * _HOUR, started=started))
+    hours: tuple[Hour, ...] = ()
+    for earlier in before:
+        hours = with_hour(hours, replace(earlier, at=earlier.at - 24 * _HOUR, started=started))
     for ago in reversed(range(24 if before else DAYS * 24)):
         at = end - ago * _HOUR
         source = night if night and (at / _HOUR - 1) % 24 == NIGHT else usual
-        memory = memory.with_hour(replace(source, at=at, seconds=_HOUR, started=started))
-    return memory
+        hours = with_hour(hours, replace(source, at=at, seconds=_HOUR, started=started))
+    return hours
 
 
 def _resident(server: Server) -> float:

@@ -81,7 +81,7 @@ async def test_the_service_remembers_the_curve_of_the_whole_window(tmp_path: Pat
         service = Service(source, Rulebook(RULES_FOLDER), curve=lambda *_: replace(curve), remember=stored.remember)
         await service.curve()
     with StateFile(tmp_path, "db:3306") as state:
-        [hour] = StoredHours(state).memory.hours
+        [hour] = StoredHours(state).hours
     assert hour.at == latest.at
     assert [(each.bytes, each.most) for each in hour.sizes] == [(48 * MIB, 2.0)]
 

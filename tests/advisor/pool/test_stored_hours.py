@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from advisor.observe.window import Window
 from advisor.pool import stored_hours
-from advisor.pool.memory import MOST_HOURS, Hour, Memory, Reads
+from advisor.pool.hours import MOST_HOURS, Hour, ReadsAtSize
 from advisor.pool.stored_hours import StoredHours
 from exporter.state_file import StateFile
 from tests.advisor.building import pool, snapshot, variables
@@ -32,9 +32,9 @@ def watched(hours: float) -> Window:
     )
 
 
-def load(folder: Path, address: str = ADDRESS) -> Memory:
+def load(folder: Path, address: str = ADDRESS) -> tuple[Hour, ...]:
     with StateFile(folder, address) as state:
-        return StoredHours(state).memory
+        return StoredHours(state).hours
 
 
 def keep(folder: Path, hours: int = 3) -> Path:
@@ -43,16 +43,16 @@ def keep(folder: Path, hours: int = 3) -> Path:
         stored = StoredHours(state)
         for number in range(hours):
             stored.remember(watched(number + 1), None)
-            assert stored_hours.read(state.path) == (stored.memory, None)  # at once
+            assert stored_hours.read(state.path) == (stored.hours, None)  # at once
     return state.path
 
 
 def test_the_next_sidecar_remembers_the_hours(tmp_path: Path) -> None:
     path = keep(tmp_path)
     memory = load(tmp_path)
-    assert [hour.seconds for hour in memory.hours] == [3600.0] * 3
+    assert [hour.seconds for hour in memory] == [3600.0] * 3
     assert stored_hours.read(path) == (memory, None)
-    assert load(tmp_path, "other:3306") == Memory()
+    assert load(tmp_path, "other:3306") == ()
 
 
 @pytest.mark.parametrize(
@@ -73,29 +73,29 @@ def test_an_hour_that_cannot_be_is_left_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, key: str, value: object
 ) -> None:
     path = keep(tmp_path)
-    first, odd, last = load(tmp_path).hours
+    first, odd, last = load(tmp_path)
     content = TypeAdapter(object).dump_json({**asdict(odd), key: value}).decode()
     connection = sqlite3.connect(path)
     with connection:
         assert connection.execute("UPDATE hours SET content = ? WHERE id = 2", (content,)).rowcount == 1
     connection.close()
-    assert load(tmp_path).hours == (first, last)
+    assert load(tmp_path) == (first, last)
     [warning] = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     assert f"{path}: not all hours can be read: " in warning
 
 
 def test_the_largest_memory_takes_the_documented_room(tmp_path: Path) -> None:
-    sizes = tuple(Reads(1e11 / 3 + times, 1234.5678901234567, 1234.5678901234567) for times in range(4))
+    sizes = tuple(ReadsAtSize(1e11 / 3 + times, 1234.5678901234567, 1234.5678901234567) for times in range(4))
     hour = Hour(1_795_399_511.791233, 3599.123456789, 1_795_399_490.791233, 1e11, "0" * 16, True, 1 / 3, sizes)
     hours = tuple(replace(hour, at=hour.at + 3600 * number) for number in range(MOST_HOURS))
     with StateFile(tmp_path, ADDRESS) as state:
         stored = StoredHours(state)
-        stored.memory = Memory(hours)
+        stored.hours = hours
         stored.remember(watched(1), None)  # before all others: it is the only one
-        assert len(stored.memory.hours) == 1
+        assert len(stored.hours) == 1
         stored._items.keep({str(remembered.at): remembered for remembered in hours})  # noqa: SLF001 - at once
     assert 500_000 < state.path.stat().st_size < 2_000_000
-    assert load(tmp_path) == Memory(hours)
+    assert load(tmp_path) == hours
 
 
 def test_without_a_folder_the_memory_goes_on(tmp_path: Path) -> None:
@@ -104,4 +104,4 @@ def test_without_a_folder_the_memory_goes_on(tmp_path: Path) -> None:
         stored = StoredHours(state)
         for number in range(2):
             stored.remember(watched(number + 1), None)
-        assert len(stored.memory.hours) == 2
+        assert len(stored.hours) == 2

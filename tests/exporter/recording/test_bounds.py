@@ -19,7 +19,7 @@ import pytest
 from exporter.linux import limits
 from exporter.recording import bounds
 from exporter.recording import file as recordings
-from exporter.recording.bounds import Budget, TooMuch
+from exporter.recording.bounds import ReadBudget, TooMuch
 from exporter.recording.file import RecordingError, TooLarge, TruncatedRecording, replay
 from tests.advisor.building import REPOSITORY
 
@@ -31,11 +31,11 @@ CHILD = """
 import resource, sys
 from pathlib import Path
 resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]), -1))
-from exporter.recording.bounds import Budget
+from exporter.recording.bounds import ReadBudget
 from exporter.recording.file import RecordingError, Replayer
 for path in sys.argv[2:]:
     try:
-        found = list(Replayer(Budget(64 << 20, cure="do this")).read(Path(path)))
+        found = list(Replayer(ReadBudget(64 << 20, cure="do this")).read(Path(path)))
     except RecordingError as error:
         print(error)
 """
@@ -112,13 +112,13 @@ def test_ten_gigabytes_of_zeros_are_refused_after_the_first_line(tmp_path: Path)
 
 
 def test_many_short_lines_count_as_longer_ones() -> None:
-    budget = Budget(text=10 * bounds.LEAST_LINE)
+    budget = ReadBudget(text=10 * bounds.LEAST_LINE)
     with pytest.raises(TooMuch, match="of text"):  # noqa: PT012
         for _ in range(11):
             budget.taken(b"{}\n")
 
 
-def test_the_memory_is_looked_at_once_the_most_that_lines_may_take_is_used_up() -> None:
+def test_the_memory_is_looked_at_once_the_most_that_lines_may_take_is_used_up(monkeypatch: pytest.MonkeyPatch) -> None:
     grown = 0
     looked = 0
 
@@ -127,7 +127,8 @@ def test_the_memory_is_looked_at_once_the_most_that_lines_may_take_is_used_up() 
         looked += 1
         return grown
 
-    budget = Budget(1000, cure="do this", resident=resident)
+    monkeypatch.setattr(bounds, "resident_bytes", resident)
+    budget = ReadBudget(1000, cure="do this")
     for _ in range(100):  # nothing of it is kept
         budget.taken(b"x" * 100)
     assert 30 < looked < 40

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from advisor.facts.spare import SpareFacts
 from advisor.observe.window import Window
 from advisor.pool.curve import Curve, Estimate, Size
-from advisor.pool.memory import DAYS, LONGEST, Hour, Memory, Reads, hour, settings_digest, spare
+from advisor.pool.hours import DAYS, LONGEST, Hour, ReadsAtSize, hour, settings_digest, spare, with_hour
 from tests.advisor.building import pool, snapshot, variables
 
 MIB = 2.0**20
@@ -35,7 +36,9 @@ DIGEST = settings_digest(window().latest)
 
 def an_hour(at: float, reads: float = 2.0, **more: Any) -> Hour:
     """One in which half the pool reads 5 pages a second, three quarters 3, and a quarter 500, at most."""
-    sizes = tuple(Reads(TODAY * times, most - 1, most) for times, most in ((0.25, 500.0), (0.5, 5.0), (0.75, 3.0)))
+    sizes = tuple(
+        ReadsAtSize(TODAY * times, most - 1, most) for times, most in ((0.25, 500.0), (0.5, 5.0), (0.75, 3.0))
+    )
     values: dict[str, Any] = {
         "settings": DIGEST,
         "settled": True,
@@ -52,7 +55,7 @@ def hours(days: float, end: float = NOON, **more: Any) -> tuple[Hour, ...]:
 
 
 def found(memory: tuple[Hour, ...], may_read: float = 10.0, **now: Any) -> SpareFacts:
-    return spare(Memory(memory), window(**now), may_read)
+    return spare(memory, window(**now), may_read)
 
 
 def test_without_a_memory_nothing_is_known_but_the_cure() -> None:
@@ -73,20 +76,20 @@ def test_the_smallest_size_is_chosen_with_which_no_hour_reads_too_much() -> None
 
 
 def test_it_is_the_high_end_that_counts_and_never_what_is_expected() -> None:
-    wide = (Reads(TODAY * 0.5, 2.0, 400.0),)
+    wide = (ReadsAtSize(TODAY * 0.5, 2.0, 400.0),)
     assert found(hours(4, sizes=wide)).value == TODAY
 
 
 def test_one_hour_of_a_nightly_job_keeps_the_pool() -> None:
     known = list(hours(10))
-    known[40] = replace(known[40], reads=0.0, sizes=(Reads(TODAY * 0.75, 800.0, 900.0),))
+    known[40] = replace(known[40], reads=0.0, sizes=(ReadsAtSize(TODAY * 0.75, 800.0, 900.0),))
     facts = found(tuple(known))
     assert facts.value == TODAY
     assert facts.days >= DAYS
 
 
 def test_an_hour_with_other_settings_may_object_but_does_not_count_as_watched() -> None:
-    worse = (Reads(TODAY * 0.5, 800.0, 900.0), Reads(TODAY * 0.75, 1.0, 3.0))
+    worse = (ReadsAtSize(TODAY * 0.5, 800.0, 900.0), ReadsAtSize(TODAY * 0.75, 1.0, 3.0))
     before = hours(2, end=NOON - 4 * 24 * HOUR, settings="other", sizes=worse)
     facts = found((*before, *hours(4)))
     assert facts.value == 768 * MIB
@@ -96,7 +99,7 @@ def test_an_hour_with_other_settings_may_object_but_does_not_count_as_watched() 
 
 def test_the_warm_up_after_a_start_neither_counts_nor_objects() -> None:
     restarted = NOON - 10 * HOUR
-    cold = an_hour(NOON - 9 * HOUR, started=restarted, reads=900.0, sizes=(Reads(TODAY * 0.5, 4e3, 5e3),))
+    cold = an_hour(NOON - 9 * HOUR, started=restarted, reads=900.0, sizes=(ReadsAtSize(TODAY * 0.5, 4e3, 5e3),))
     after = tuple(an_hour(NOON - ago * HOUR, started=restarted) for ago in reversed(range(8)))
     memory = (*hours(4, end=restarted), cold, *after)
     facts = found(memory, started=restarted)
@@ -139,7 +142,7 @@ def test_steps_do_not_add_up() -> None:
     """After the first piece of advice, the next is still held against the reads with the larger pool."""
     smaller = SETTINGS | {"innodb_buffer_pool_size": f"{512 * MIB:.0f}"}
     now = settings_digest(window(settings=smaller).latest)
-    sizes = (Reads(256 * MIB, 9.0, 9.9), Reads(384 * MIB, 5.0, 5.5))
+    sizes = (ReadsAtSize(256 * MIB, 9.0, 9.9), ReadsAtSize(384 * MIB, 5.0, 5.5))
     after = hours(1, reads=5.0, pool_bytes=512 * MIB, sizes=sizes, settings=now)
     facts = found((*hours(4, end=NOON - 24 * HOUR), *after), settings=smaller)
     assert facts.settled
@@ -147,14 +150,16 @@ def test_steps_do_not_add_up() -> None:
 
 
 def test_an_hour_with_a_smaller_pool_does_not_tell_how_few_reads_todays_has() -> None:
-    small = hours(1, end=NOON - 4 * 24 * HOUR, reads=40.0, pool_bytes=512 * MIB, sizes=(Reads(256 * MIB, 90.0, 99.0),))
+    small = hours(
+        1, end=NOON - 4 * 24 * HOUR, reads=40.0, pool_bytes=512 * MIB, sizes=(ReadsAtSize(256 * MIB, 90.0, 99.0),)
+    )
     facts = found((*small, *hours(4)))
     assert facts.value == TODAY
     assert found((*small, *hours(4)), may_read=41.0).value == 512 * MIB
 
 
 def test_the_size_is_one_that_the_server_sets() -> None:
-    sizes = (Reads(400 * MIB + 5, 2.0, 2.0),)
+    sizes = (ReadsAtSize(400 * MIB + 5, 2.0, 2.0),)
     assert found(hours(4, sizes=sizes)).value == 512 * MIB
     odd = SETTINGS | {"innodb_buffer_pool_chunk_size": "0"}  # MariaDB 11.8: in MiB
     digest = settings_digest(window(settings=odd).latest)
@@ -168,7 +173,7 @@ def test_no_remembered_hour_reads_more_than_promised(drawn: list[tuple[float, fl
             NOON - (len(drawn) - number) * HOUR,
             reads=now,
             settled=settled,
-            sizes=(Reads(TODAY / 2, most, most), Reads(TODAY * 0.75, most / 2, most / 2)),
+            sizes=(ReadsAtSize(TODAY / 2, most, most), ReadsAtSize(TODAY * 0.75, most / 2, most / 2)),
         )
         for number, (now, most, settled) in enumerate(drawn)
     )
@@ -182,22 +187,22 @@ def test_no_remembered_hour_reads_more_than_promised(drawn: list[tuple[float, fl
 
 
 def test_the_memory_is_bounded_and_forgets_what_is_ahead_of_the_clock() -> None:
-    memory = Memory()
-    for each in hours(40):
-        memory = memory.with_hour(each)
-    assert memory.hours[0].at >= NOON - LONGEST
-    assert len(memory.hours) == 35 * 24 + 1
-    back = memory.with_hour(an_hour(NOON - 5 * HOUR))
-    assert back.hours[-1].at == NOON - 5 * HOUR
-    assert len(back.hours) == len(memory.hours) - 5
+    memory: tuple[Hour, ...] = ()
+    for newest in hours(40):
+        memory = with_hour(memory, newest)
+    assert memory[0].at >= NOON - LONGEST
+    assert len(memory) == 35 * 24 + 1
+    back = with_hour(memory, an_hour(NOON - 5 * HOUR))
+    assert back[-1].at == NOON - 5 * HOUR
+    assert len(back) == len(memory) - 5
 
 
 def test_curves_that_come_more_often_than_once_an_hour_leave_no_moment_out_and_do_not_pile_up() -> None:
-    memory = Memory()
+    memory: tuple[Hour, ...] = ()
     for minutes in range(10, 24 * 60, 10):
-        memory = memory.with_hour(replace(an_hour(LONG_AGO + minutes * 60.0), seconds=min(minutes * 60.0, HOUR)))
-    assert len(memory.hours) < 60
-    for one, other in zip(memory.hours, memory.hours[1:], strict=False):
+        memory = with_hour(memory, replace(an_hour(LONG_AGO + minutes * 60.0), seconds=min(minutes * 60.0, HOUR)))
+    assert len(memory) < 60
+    for one, other in pairwise(memory):
         assert other.began <= one.at
 
 
@@ -233,7 +238,7 @@ def test_an_hour_has_the_smaller_sizes_of_its_curve() -> None:
     seen = watched(free=500)
     made = hour(seen, a_curve(seen.latest.at))
     assert made is not None
-    assert made.sizes == (Reads(1.05 * TODAY / 2, 2.0, 5.0),)  # with room for what is beside the tables
+    assert made.sizes == (ReadsAtSize(1.05 * TODAY / 2, 2.0, 5.0),)  # with room for what is beside the tables
     assert (made.seconds, made.reads, made.pool_bytes, made.settled) == (HOUR, 2.0, TODAY, True)
     assert made.started == pytest.approx(seen.latest.at - 5e5 - HOUR)
 

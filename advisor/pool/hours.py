@@ -67,7 +67,7 @@ _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class ReadsAtSize:
     """Pages read a second with a pool of so many bytes: expected, and at most."""
 
     bytes: _Count
@@ -97,18 +97,18 @@ class Hour:
     settings: str
     settled: bool
     reads: _Count
-    sizes: tuple[Reads, ...]
+    sizes: tuple[ReadsAtSize, ...]
 
     @property
     def began(self) -> float:
         """Its begin, Unix seconds."""
         return self.at - self.seconds
 
-    def of(self, size: float) -> Reads | None:
+    def of(self, size: float) -> ReadsAtSize | None:
         """The reads with a pool of this size: those with the next smaller one, which are no fewer."""
         if size >= self.pool_bytes:
-            return Reads(size, self.reads, self.reads)
-        return next((each for each in reversed(self.sizes) if each.bytes <= size), None)
+            return ReadsAtSize(size, self.reads, self.reads)
+        return next((smaller for smaller in reversed(self.sizes) if smaller.bytes <= size), None)
 
     def rise(self, size: float, today: float) -> float:
         """Pages a second that would be read more with a pool of ``size`` than with today's, at most.
@@ -116,30 +116,24 @@ class Hour:
         Infinite where the curve does not reach so far. With a pool that was smaller than today's, the hour does not
         tell how few reads today's would have: none is the most cautious guess.
         """
-        found = self.of(size)
-        return math.inf if found is None else max(0.0, found.most - self.before(today))
+        reads = self.of(size)
+        return math.inf if reads is None else max(0.0, reads.most - self.before(today))
 
     def before(self, today: float) -> float:
         """The reads with today's pool, at least."""
         return self.reads if self.pool_bytes >= today else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
-    """The hours of the last days, oldest first. Immutable: it may be handed to threads."""
+def with_hour(hours: Sequence[Hour], hour: Hour) -> tuple[Hour, ...]:
+    """The hours with one more, oldest first. Hours that are too old, or not over yet by this clock, are forgotten.
 
-    hours: tuple[Hour, ...] = ()
-
-    def with_hour(self, hour: Hour) -> Memory:
-        """The memory with one more hour. Hours that are too old, or not over yet by this clock, are forgotten.
-
-        So is the last one where the hour before it and the new one leave no time between them: curves may come more
-        often than once an hour.
-        """
-        kept = [each for each in self.hours if hour.at - LONGEST <= each.at < hour.at]
-        if len(kept) > 1 and hour.began <= kept[-2].at and _of_one_run(*kept[-2:], hour):
-            kept.pop()
-        return Memory((*kept, hour)[-MOST_HOURS:])
+    So is the last one where the hour before it and the new one leave no time between them: curves may come more often
+    than once an hour.
+    """
+    recent = [earlier for earlier in hours if hour.at - LONGEST <= earlier.at < hour.at]
+    if len(recent) > 1 and hour.began <= recent[-2].at and _of_one_run(*recent[-2:], hour):
+        recent.pop()
+    return (*recent, hour)[-MOST_HOURS:]
 
 
 def hour(window: Window, curve: Curve | None) -> Hour | None:
@@ -160,14 +154,14 @@ def hour(window: Window, curve: Curve | None) -> Hour | None:
         return None
     reads = read / window.seconds
     enough = _enough(window, float(size))
-    sizes: tuple[Reads, ...]
+    sizes: tuple[ReadsAtSize, ...]
     if enough < size:
-        sizes = (Reads(enough, reads, reads),)
+        sizes = (ReadsAtSize(enough, reads, reads),)
     else:
         sizes = tuple(
-            Reads(found, each.reads.expected, each.reads.high)
-            for each in (curve.sizes if curve else ())
-            if (found := with_room(each.bytes)) < size and math.isfinite(each.reads.high)
+            ReadsAtSize(smaller, point.reads.expected, point.reads.high)
+            for point in (curve.sizes if curve else ())
+            if (smaller := with_room(point.bytes)) < size and math.isfinite(point.reads.high)
         )
     if not sizes:
         return None
@@ -175,7 +169,7 @@ def hour(window: Window, curve: Curve | None) -> Hour | None:
     return Hour(latest.at, window.seconds, booted, float(size), settings_digest(latest), settled, reads, sizes)
 
 
-def spare(memory: Memory | None, window: Window, may_read: float = MAY_READ) -> SpareFacts:
+def spare(hours: Sequence[Hour] | None, window: Window, may_read: float = MAY_READ) -> SpareFacts:
     """The memory of the pool that could go.
 
     The answer is the smallest size for which, at the high end of the interval, no hour reads more than ``may_read``
@@ -183,40 +177,40 @@ def spare(memory: Memory | None, window: Window, may_read: float = MAY_READ) -> 
     settings. Only hours with today's settings, in which the pool did not fill, count as watched.
 
     Args:
-        memory: The memory of the server; None where none is kept.
+        hours: The hours of the server, oldest first; None where none are stored.
         window: Its newest snapshot tells today's settings.
         may_read: Pages a second that may be read more.
     """
-    if memory is None:
+    if hours is None:
         return SpareFacts(may_read=may_read)
     latest = window.latest
     today, booted = number(latest.setting("innodb_buffer_pool_size")), started(latest)
-    warm = [each for each in _warm(memory.hours) if latest.at - LONGEST <= each.at <= latest.at + _CLOCK_SLACK]
+    warm = [hour for hour in _warm(hours) if latest.at - LONGEST <= hour.at <= latest.at + _CLOCK_SLACK]
     settings = settings_digest(latest)
-    watched = [each for each in warm if each.settled and each.settings == settings]
+    watched = [hour for hour in warm if hour.settled and hour.settings == settings]
     days, least = _least_watched(watched)
-    found = SpareFacts(
+    facts = SpareFacts(
         kept=True,
         days=days,
         least_watched=least,
         hours=float(len(warm)),
         settled=any(
-            each.pool_bytes == today and _same_start(each.started, booted) and latest.at - each.at <= _RECENT
-            for each in watched
+            hour.pool_bytes == today and _same_start(hour.started, booted) and latest.at - hour.at <= _RECENT
+            for hour in watched
         ),
         may_read=may_read,
         cure=f"wait: the hour that began at {least} was watched least",
     )
     if today is None or not warm:
-        return found
+        return facts
     size = _smallest(warm, window, float(today), may_read)
     # Of hours that read no more, the one that reads most.
-    worst = max(warm, key=lambda each: (each.rise(size, float(today)), each.reads))
+    worst = max(warm, key=lambda hour: (hour.rise(size, float(today)), hour.reads))
     reads, now = worst.of(size), worst.before(float(today))
     if reads is None:  # only today's size is chosen then, which every hour of it knows
-        return found
+        return facts
     return replace(
-        found,
+        facts,
         value=size,
         freed_bytes=today - size,
         unfilled_bytes=_unfilled(latest, today - size),
@@ -230,33 +224,33 @@ def spare(memory: Memory | None, window: Window, may_read: float = MAY_READ) -> 
 
 def _smallest(hours: Sequence[Hour], window: Window, today: float, may_read: float) -> float:
     """The smallest size that the server would set with which no hour reads too much; nor with any larger one."""
-    asked = {each.bytes for hour in hours for each in hour.sizes}
+    asked = {reads.bytes for hour in hours for reads in hour.sizes}
     sizes = {size_as_set(window, math.ceil(size / _MIB) * _MIB) for size in asked}
-    found = today
+    smallest = today
     for size in sorted((size for size in sizes if size < today), reverse=True):
-        if any(each.rise(size, today) > may_read for each in hours):
+        if any(hour.rise(size, today) > may_read for hour in hours):
             break
-        found = size
-    return found
+        smallest = size
+    return smallest
 
 
 def _warm(hours: Sequence[Hour]) -> Iterator[Hour]:
     """The hours that began long enough after the server's start and after a change of the pool's size."""
     size, since = None, 0.0
-    for each in hours:
-        if each.pool_bytes != size:
-            size, since = each.pool_bytes, each.began
-        if each.began >= max(since, each.started) + WARM_UP:
-            yield each
+    for hour in hours:
+        if hour.pool_bytes != size:
+            size, since = hour.pool_bytes, hour.began
+        if hour.began >= max(since, hour.started) + WARM_UP:
+            yield hour
 
 
 def _least_watched(hours: Sequence[Hour]) -> tuple[float, str]:
     """Of the 24 hours of the day the one that was watched on the fewest days, and these days."""
     watched: dict[int, float] = {}
     until = -math.inf
-    for each in hours:
-        since = max(each.began, until)
-        until = max(each.at, until)
+    for hour in hours:
+        since = max(hour.began, until)
+        until = max(hour.at, until)
         while since < until:
             end = min(until, (since // _HOUR + 1) * _HOUR)
             watched[int(since // _HOUR)] = watched.get(int(since // _HOUR), 0.0) + end - since
@@ -272,9 +266,9 @@ def _of_one_run(*hours: Hour) -> bool:
     """Whether neither a restart nor another setting came between them."""
     first, *others = hours
     return all(
-        (each.pool_bytes, each.settings) == (first.pool_bytes, first.settings)
-        and _same_start(each.started, first.started)
-        for each in others
+        (other.pool_bytes, other.settings) == (first.pool_bytes, first.settings)
+        and _same_start(other.started, first.started)
+        for other in others
     )
 
 
@@ -299,7 +293,7 @@ def _settled(window: Window) -> bool:
 def _enough(window: Window, size: float) -> float:
     """Bytes of a pool that would have held everything, too; infinite where pages may have been evicted."""
     pages = over_pools("size_pages")(window.latest)
-    held = [each for snapshot in window.snapshots if (each := _held(snapshot)) is not None]
+    held = [used for snapshot in window.snapshots if (used := _held(snapshot)) is not None]
     needed = max(held, default=math.inf) + _kept_free(window.latest)
     return math.inf if not pages or needed >= pages else math.ceil(needed * size / pages)
 
@@ -313,14 +307,14 @@ def _held(snapshot: Snapshot) -> float | None:
 def _kept_free(snapshot: Snapshot) -> float:
     """The most free pages that the page cleaner may keep in a full pool."""
     pools, depth = snapshot[POOLS] or (), number(snapshot.setting("innodb_lru_scan_depth"))
-    return math.inf if depth is None else depth * len(pools) + _FULL * total(each.size_pages for each in pools)
+    return math.inf if depth is None else depth * len(pools) + _FULL * total(pool.size_pages for pool in pools)
 
 
 def _unfilled(latest: Snapshot, freed: float) -> float | None:
     pools, page_bytes = latest[POOLS], number(latest.setting("innodb_page_size"))
     if pools is None or page_bytes is None:
         return None
-    return min(freed, page_bytes * total(each.free_pages for each in pools))
+    return min(freed, page_bytes * total(pool.free_pages for pool in pools))
 
 
 def with_room(size: float) -> float:
