@@ -13,8 +13,7 @@ from typing import Any
 import pymysql
 
 from advisor.contract.recommendation import Advice
-from advisor.ledger.entry import Outcome, Result
-from advisor.ledger.ledger import Ledger
+from advisor.ledger.entry import Result
 from advisor.ledger.settling import LIMIT
 from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
@@ -24,7 +23,7 @@ from lab.harness.records import Data, NotShown, Part
 from lab.harness.watch import judge, the_rule, watch
 from lab.harness.workloads import Load, emptied, look_up_pages, scan
 from lab.outcomes.record import OUTCOMES, OutcomeRecord
-from lab.proofs.harm import WINDOW
+from lab.proofs.harm import WINDOW, graded
 from lab.servers import Server
 
 SERVERS = ("mysql-9.7", "mariadb-11.8")
@@ -135,11 +134,11 @@ def _follow(load: FollowedLoad, server: Server, say: Callable[[str], None]) -> O
             begin_batch()
         watched(SETTLING)
         after = watched(AFTER)
-        outcome, windows = _outcome(history, advised, advice), SETTLING + AFTER
+        outcome, windows = graded(history, advice, advised)[0], SETTLING + AFTER
         while outcome.result is Result.OPEN and windows <= LIMIT:
             say("the outcome is open")
             watched(1)
-            outcome, windows = _outcome(history, advised, advice), windows + 1
+            outcome, windows = graded(history, advice, advised)[0], windows + 1
     if outcome.result is Result.OPEN:
         raise NotShown(f"the outcome is open: {outcome.why}")
     pace = 1.0 if load.per_work else per(before, "clock")["done"]
@@ -158,16 +157,6 @@ def _advice(load: FollowedLoad, history: Sequence[Snapshot]) -> Advice:
     if len(advice.recommendations) != 1:
         raise NotShown(f"{load.rule} fires {len(advice.recommendations)} times: {advice}")
     return advice
-
-
-def _outcome(history: Sequence[Snapshot], advised: int, advice: Advice) -> Outcome:
-    """What the ledger says in the end, with the advice from so many snapshots on."""
-    ledger = Ledger(window_seconds=WINDOW)
-    for count in range(advised, len(history) + 1):
-        ledger, _ = ledger.observe(history[:count], advice)
-    if len(ledger.outcomes) != 1:
-        raise NotShown(f"{len(ledger.outcomes)} outcomes of one change")
-    return next(iter(ledger.outcomes.values()))
 
 
 _ABOUT_SCANS = f"A table of {SCANNED_PAGES:,} pages is scanned all the time, beside lookups in {HOT_PAGES} pages"

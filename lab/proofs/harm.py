@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from advisor.advice.remembered import Remembered
+from advisor.contract.recommendation import Advice
 from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.ledger import Ledger
 from exporter.snapshot import Snapshot
@@ -142,15 +143,20 @@ def watch_windows(server: Server, table: str, windows: int) -> tuple[tuple[Snaps
     return seen, per(counted, "clock")
 
 
-def graded(history: Sequence[Snapshot]) -> tuple[Outcome, float | None]:
+def graded(history: Sequence[Snapshot], advice: Advice | None = None, advised: int = 2) -> tuple[Outcome, float | None]:
     """The outcome of the only change in a history, and windows after which it was certain that it did harm.
+
+    Args:
+        history: Snapshots.
+        advice: What the sidecar advised from so many snapshots on; None for nothing.
+        advised: That number.
 
     Raises:
         NotShown: There is no outcome, or there are several.
     """
     ledger, certain = Ledger(window_seconds=WINDOW), None
-    for count in range(2, len(history) + 1):
-        ledger, _ = ledger.observe(history[:count], None)
+    for count in range(advised, len(history) + 1):
+        ledger, _ = ledger.observe(history[:count], advice)
         for outcome in ledger.outcomes.values():
             if certain is None and outcome.harm:
                 certain = (history[count - 1].at - outcome.at) / WINDOW

@@ -9,10 +9,8 @@ from advisor.casetest.alterations import Alteration
 from lab.harness.records import Data, NotShown, Part
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck, ProofRecord
 from lab.proofs.trial import RuleTrial
+from lab.reports.criterion import broken
 from lab.servers import Server
-
-LEAST_HARM = 0.95
-"""The least ratio, after to before, of the worst quantity once folklore was followed: it must not improve."""
 
 Procedure = Callable[[RuleTrial], None]
 Options = Mapping[str, Mapping[str, str]]
@@ -173,8 +171,7 @@ class Proof:
         )
         if not record.facts:
             raise AssertionError("a proof compares the evidence with the lab's figures")
-        record.check()
-        return record.model_dump(mode="json")
+        return _kept(record)
 
 
 @dataclass(frozen=True)
@@ -224,6 +221,11 @@ class CounterProof:
             measures=tuple(measure.compare(trial) for measure in self.measures),
             notes=trial.text(self.notes),
         )
-        if record.harm < LEAST_HARM:
-            raise NotShown(f"folklore helps: {record.measures}")
-        return record.model_dump(mode="json")
+        return _kept(record)
+
+
+def _kept(record: ProofRecord | CounterProofRecord) -> Data:
+    """The record, whose bounds all hold."""
+    if failures := list(broken(record.criteria())):
+        raise NotShown("; ".join(failures))
+    return record.model_dump(mode="json")

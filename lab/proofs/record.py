@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 from advisor.contract.recommendation import Frozen
-from lab.harness.records import NotShown
+from lab.reports.criterion import Criterion
 
 MOST_OFF = 0.2
 """The largest error of a predicted effect in pages, as a share of the measured one."""
 MOST_HARM = 1.05
 """The largest ratio of reads or time after the advice was followed to before."""
+LEAST_HARM = 0.95
+"""The least ratio of the worst quantity after folklore was followed to before."""
 
 
 class EvidenceCheck(Frozen):
-    """A number of the rule's evidence, and the lab's own value for it."""
+    """A number of the rule's evidence, and the lab's own value, which it equals within a share of the latter."""
 
     name: str
     said: float
     known: float
     within: float = 0.1
 
-    def check(self) -> None:
-        """Raise `NotShown` if they differ by more than the share ``within`` of the lab's value."""
-        if abs(self.said - self.known) > self.within * abs(self.known):
-            raise NotShown(f"{self.name} is {self.said:g} in the evidence, but {self.known:g}")
+    def criteria(self) -> Iterator[Criterion]:
+        """Its bound."""
+        most_off = self.within * abs(self.known)
+        yield Criterion(f"{self.name}, by the evidence", self.said, self.known - most_off, self.known + most_off)
 
 
 class MeasuredEffect(Frozen):
@@ -46,15 +51,11 @@ class MeasuredEffect(Frozen):
         """Predicted effect (now - predicted) less measured effect (before - after), as a share of the latter."""
         return abs((self.now - self.predicted) - (self.before - self.after)) / abs(self.before - self.after)
 
-    def check(self) -> None:
-        """Raise `NotShown` if there is no effect, or if a prediction in pages is too far off."""
-        if self.after >= self.before:
-            raise NotShown(f"{self.quantity} was {self.before:g}, and then {self.after:g}")
-        if "page" in self.unit and self.error > MOST_OFF:
-            raise NotShown(
-                f"{self.quantity} fell from {self.before:g} to {self.after:g} {self.unit}; from {self.now:g} to"
-                f" {self.predicted:g} was predicted, which is {self.error:.0%} off"
-            )
+    def criteria(self) -> Iterator[Criterion]:
+        """There is an effect; a prediction in pages is near it."""
+        yield Criterion(f"{self.quantity}, after the advice", self.after, most=math.nextafter(self.before, -math.inf))
+        if "page" in self.unit and self.after < self.before:
+            yield Criterion(f"error of the predicted {self.quantity}", self.error, most=MOST_OFF)
 
 
 class Comparison(Frozen):
@@ -73,16 +74,17 @@ class Comparison(Frozen):
     @property
     def ratio(self) -> float:
         """After by before; infinite if before was 0."""
-        if self.before:
-            return self.after / self.before
-        return 1.0 if not self.after else float("inf")
+        return self._ratio(self.after)
 
-    def check(self) -> None:
-        """Raise `NotShown` if after exceeds before by more than `MOST_HARM` allows; a time is judged by its least."""
-        if self.ratio > MOST_HARM and (self.least is None or self.least > MOST_HARM * self.before):
-            at_best = "" if self.least is None else f", {self.least:g} at best"
-            was = f"{self.what} was {self.before:g} {self.unit}"
-            raise NotShown(f"the advice harms: {was}, and then {self.after:g}{at_best}")
+    def criteria(self) -> Iterator[Criterion]:
+        """The advice does no harm; a time is judged by its least."""
+        best = self.after if self.least is None else min(self.least, self.after)
+        yield Criterion(f"{self.what}, after to before", self._ratio(best), most=MOST_HARM)
+
+    def _ratio(self, after: float) -> float:
+        if self.before:
+            return after / self.before
+        return 1.0 if not after else math.inf
 
 
 class PromisedLimit(Frozen):
@@ -99,11 +101,9 @@ class PromisedLimit(Frozen):
     most: float
     after: float
 
-    def check(self) -> None:
-        """Raise `NotShown` if it became worse than promised."""
-        if self.after > self.most:
-            was = f"{self.what} was {self.before:g} {self.unit}"
-            raise NotShown(f"{was}, and then {self.after:g}: at most {self.most:g} was promised")
+    def criteria(self) -> Iterator[Criterion]:
+        """Its bound."""
+        yield Criterion(f"{self.what}, after the advice", self.after, most=self.most)
 
 
 class ProofRecord(Frozen):
@@ -132,12 +132,12 @@ class ProofRecord(Frozen):
     promises: tuple[PromisedLimit, ...] = ()
     notes: str = ""
 
-    def check(self) -> None:
-        """Raise `NotShown` if a bound is broken."""
+    def criteria(self) -> Iterator[Criterion]:
+        """All its bounds."""
         bounded: tuple[EvidenceCheck | MeasuredEffect | Comparison | PromisedLimit, ...]
         bounded = (*self.facts, *self.effects, *self.measures, *self.promises)
-        for bound in bounded:
-            bound.check()
+        for figure in bounded:
+            yield from figure.criteria()
 
 
 class CounterProofRecord(Frozen):
@@ -162,3 +162,7 @@ class CounterProofRecord(Frozen):
     def harm(self) -> float:
         """The worst of the ratios."""
         return max(measure.ratio for measure in self.measures)
+
+    def criteria(self) -> Iterator[Criterion]:
+        """Folklore does not help."""
+        yield Criterion("the worst of what folklore changes, after to before", self.harm, least=LEAST_HARM)

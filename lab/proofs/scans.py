@@ -201,7 +201,6 @@ def _hot_set_has_no_room(trial: RuleTrial) -> None:
         trial.measure(one_round, 3, pause=PAUSE)
         one_pass()
         trial.after["looked_up"] = measure(server, lookups, pause=PAUSE)["pages"]
-        trial.before["pool"] = pool_statistic(server, "POOL_SIZE")
 
 
 @CounterProof(
@@ -229,7 +228,6 @@ def _hot_set_is_asked_for_in_bursts(trial: RuleTrial) -> None:
         trial.follow_folklore("SET GLOBAL innodb_old_blocks_pct = 79")
         repeat(one_round, 3, rest)
         trial.watch(one_round, WATCHED, pause=rest)
-        trial.before["pool"] = pool_statistic(server, "POOL_SIZE")
 
 
 def _no_room(server_name: str) -> CounterProof:
@@ -262,7 +260,6 @@ def _no_room(server_name: str) -> CounterProof:
             trial.silent(rounds())
             trial.follow_folklore("SET GLOBAL innodb_old_blocks_pct = 80")
             rounds()
-            trial.before["pool"] = pool_statistic(server, "POOL_SIZE")
 
     return counter_proof
 
@@ -285,7 +282,6 @@ def _larger_than_the_pool(trial: RuleTrial) -> None:
         trial.follow_folklore("SET GLOBAL innodb_old_blocks_pct = 95")
         one_pass()
         trial.measure(one_pass, 3, pause=PAUSE)
-        trial.before["pool"] = pool_statistic(trial.server, "POOL_SIZE")
 
 
 @CounterProof(
@@ -308,7 +304,6 @@ def _zero_keeps_it(trial: RuleTrial) -> None:
         scan(connection, OTHER)
     repeat(one_pass, 3, PAUSE)
     trial.measure(one_pass, 3, pause=PAUSE)
-    trial.before["pool"] = pool_statistic(trial.server, "POOL_SIZE")
 
 
 @CounterProof(
@@ -331,7 +326,6 @@ def _one_reader_thread(trial: RuleTrial) -> None:
     trial.follow_folklore("SET GLOBAL innodb_parallel_read_threads = 1")
     one_count()
     trial.measure(one_count, 3, pause=PAUSE)
-    trial.before["pool"] = pool_statistic(trial.server, "POOL_SIZE")
 
 
 _SPREAD_PAGES, _SPREAD_LOOKUPS = 9_000, 2_500

@@ -11,7 +11,7 @@ from advisor.contract.recommendation import Advice, Recommendation
 from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
 from lab.harness.follow import Following
-from lab.harness.measure import PAGES, Counters, Figures, Work, measure
+from lab.harness.measure import PAGES, Counters, Figures, Work, measure, pool_statistic
 from lab.harness.records import NotShown
 from lab.harness.watch import LONGEST, judge, the_rule, watch
 from lab.proofs.record import MeasuredEffect, PromisedLimit
@@ -239,8 +239,9 @@ class RuleTrial:
         return float(self.finding.cost.predicted)
 
     def text(self, template: str) -> str:
-        """A text with the trial's numbers."""
-        return template.format(**self.before, after=self.after, evidence=self.evidence)
+        """A text with the trial's numbers; ``pool`` is the pool's pages, now or as of before."""
+        numbers = {"pool": pool_statistic(self.server, "POOL_SIZE")} | self.before
+        return template.format(**numbers, after=self.after, evidence=self.evidence)
 
     def check_steps(self) -> None:
         """Check that the rule was followed, silent afterwards and taken back.

@@ -1,4 +1,4 @@
-"""A bound that a measured number must keep: of experiments, miss curves and warm-ups."""
+"""A bound that a measured number must keep: of proofs, experiments, miss curves and warm-ups."""
 
 from __future__ import annotations
 
