@@ -34,7 +34,7 @@ SHARD = 50
 _DAY = 86_400.0
 _KNOWN = 0.9
 """Share of the days that must be known, and of a usual day's points that make it one."""
-_UNLIKE = 0.5
+_UNEXPLAINED = 0.5
 """Share of today's reads: where the warm-ups do not explain more than so much, their load was another one."""
 _FREE = 0.02
 """Share of a full pool that is kept free, beside innodb_lru_scan_depth pages in each instance."""
@@ -97,38 +97,38 @@ def raw_days(servers: int, seconds: float) -> str:
     )
 
 
-def estimate(name: str, seen: Days, server: Server | None, may_read: float) -> CapacityEstimate | str:
+def estimate(name: str, series: Days, server: Server | None, may_read: float) -> CapacityEstimate | str:
     """The memory of a server that could go, or why none is known.
 
     Args:
         name: The server's.
-        seen: What series of days say.
+        series: Of its days.
         server: Its flavour and version; None where these are not known.
         may_read: Pages a second that it may read more.
     """
-    known_days = _days(seen.known)
+    known_days = _days(series.known)
     if known_days is None:
-        return ONLY_DOWNSAMPLED_DAYS if seen.downsampled else YOUNG
-    if len(set(seen.sizes)) > 1:
+        return ONLY_DOWNSAMPLED_DAYS if series.downsampled else YOUNG
+    if len(set(series.sizes)) > 1:
         return RESIZED
-    pool = None if server is None else Pool.of(seen, server)
-    if server is None or pool is None or seen.reads is None or seen.gets is None:
+    pool = None if server is None else Pool.of(series, server)
+    if server is None or pool is None or series.reads is None or series.gets is None:
         return UNKNOWN
     if refuses(server, SETTING, pool.bytes):
         return REFUSED
-    reads, gets = seen.reads, seen.gets
+    reads, gets = series.reads, series.gets
     # A lookup by the hash index takes fewer gets, or none: the more of it the longer the server runs.
-    hidden = seen.settings.get("innodb_adaptive_hash_index", 1.0) > 0
-    measured = None if hidden else _by_warm_ups(seen, reads, gets, pool, server)
-    known = [each for each in (measured, _by_model(seen, reads, pool)) if each is not None]
-    if not known:
-        return HIDDEN if hidden and seen.filling else NO_CURVE
-    alike = [each for each in known if reads - each.explained <= max(_UNLIKE * reads, may_read)]
-    if not alike:
+    hidden = series.settings.get("innodb_adaptive_hash_index", 1.0) > 0
+    measured = None if hidden else _by_warm_ups(series, reads, gets, pool, server)
+    curves = [curve for curve in (measured, _by_model(series, reads, pool)) if curve is not None]
+    if not curves:
+        return HIDDEN if hidden and series.filling else NO_CURVE
+    curves = [curve for curve in curves if reads - curve.explained <= max(_UNEXPLAINED * reads, may_read)]
+    if not curves:
         return ANOTHER_LOAD
     # The better one is surer of the larger of the two sizes.
-    at = max(each.smallest(reads + may_read) for each in alike)
-    method = min(alike, key=lambda each: each.width(at))
+    at = max(curve.smallest(reads + may_read) for curve in curves)
+    method = min(curves, key=lambda curve: curve.width(at))
     size = method.smallest(reads + may_read)
     if size >= pool.bytes:
         return NOTHING
@@ -175,9 +175,9 @@ class Pool:
     loaded: float
 
     @classmethod
-    def of(cls, seen: Days, server: Server) -> Pool | None:
-        """A server's; None where a setting is not known."""
-        get = seen.settings.get
+    def of(cls, series: Days, server: Server) -> Pool | None:
+        """The pool of a server; None where a setting is not known."""
+        get = series.settings.get
         size, page = get("innodb_buffer_pool_size"), get("innodb_page_size")
         depth, chunk = get("innodb_lru_scan_depth"), get("innodb_buffer_pool_chunk_size")
         # MariaDB from 10.5 on has one instance, whatever the setting says.
@@ -203,7 +203,7 @@ class Pool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reads:
+class _ReadCurve:
     """The reads with pools of several sizes, by a method.
 
     Attributes:
@@ -220,16 +220,16 @@ class _Reads:
 
     def smallest(self, most: float) -> float:
         """The smallest size with which at most so much is read, and with any larger one."""
-        found = max(self.sizes)
+        smallest = max(self.sizes)
         for size in sorted(self.sizes, reverse=True)[1:]:
             if self.sizes[size][1] > most:
                 break
-            found = size
-        return found
+            smallest = size
+        return smallest
 
     def at(self, size: float) -> tuple[float, float]:
         """The reads with the largest known size that is no larger."""
-        return self.sizes[max((each for each in self.sizes if each <= size), default=min(self.sizes))]
+        return self.sizes[max((known for known in self.sizes if known <= size), default=min(self.sizes))]
 
     def width(self, size: float) -> float:
         """How far the most is from what is expected."""
@@ -237,37 +237,36 @@ class _Reads:
         return most - expected
 
 
-def _by_warm_ups(seen: Days, reads: float, gets: float, pool: Pool, server: Server) -> _Reads | None:
-    counters = (seen.filling.get(each, {}) for each in ("pages", "read", "gets"))
-    found = warm_ups(*counters, pool_pages=pool.pages, loaded=pool.loaded, mariadb=server.mariadb)
-    if not found:
+def _by_warm_ups(series: Days, reads: float, gets: float, pool: Pool, server: Server) -> _ReadCurve | None:
+    counters = (series.filling.get(name, {}) for name in ("pages", "read", "gets"))
+    measured = warm_ups(*counters, pool_pages=pool.pages, loaded=pool.loaded, mariadb=server.mariadb)
+    if not measured:
         return None
     accesses = max(0.0, gets - (0.0 if server.mariadb else reads))
-    last = max(each.stretches[-1].end for each in found)
+    last = max(warm_up.stretches[-1].end for warm_up in measured)
     sizes = {pool.bytes: (reads, reads)}
-    for pages in sorted({each.end for one in found for each in one.stretches}):
+    for pages in sorted({stretch.end for warm_up in measured for stretch in warm_up.stretches}):
         size = pool.for_pages(pages)
         if size < pool.bytes:
-            expected, most = _largest(found, min(pool.holds(size), last), pages)
+            expected, most = _largest(measured, min(pool.holds(size), last), pages)
             sizes[size] = max(reads, expected * accesses), max(reads, most * accesses)
-    return _Reads(WARM_UPS, sizes, _largest(found, last, last)[1] * accesses, len(found))
+    return _ReadCurve(WARM_UPS, sizes, _largest(measured, last, last)[1] * accesses, len(measured))
 
 
-def _largest(found: Sequence[WarmUp], pages: float, least: float) -> tuple[float, float]:
+def _largest(measured: Sequence[WarmUp], pages: float, least: float) -> tuple[float, float]:
     """Of all warm-ups that came so far, the one that misses most counts: expected, and at most."""
-    those = [each for each in found if each.knows(least)]
-    pages_of = {each: min(pages, each.stretches[-1].end) for each in those}
-    expected = max(each.expected(pages_of[each]) for each in those)
-    return expected, max(expected, *(each.most(pages_of[each]) for each in those))
+    pages_of = {each: min(pages, each.stretches[-1].end) for each in measured if each.knows(least)}
+    expected = max(warm_up.expected(known) for warm_up, known in pages_of.items())
+    return expected, max(expected, *(warm_up.most(known) for warm_up, known in pages_of.items()))
 
 
-def _by_model(seen: Days, reads: float, pool: Pool) -> _Reads | None:
+def _by_model(series: Days, reads: float, pool: Pool) -> _ReadCurve | None:
     sizes = {pool.bytes: (reads, reads)}
-    for times, (rise, most) in seen.rises.items():
+    for times, (rise, most) in series.rises.items():
         size = in_chunks(-(-with_room(times * pool.bytes) // _MIB) * _MIB, pool.step)
         if size < pool.bytes:
             sizes[size] = reads + max(0.0, rise), reads + max(0.0, rise, most)
-    return _Reads(MODEL, sizes) if len(sizes) > 1 else None
+    return _ReadCurve(MODEL, sizes) if len(sizes) > 1 else None
 
 
 def _days(points: Sequence[float]) -> float | None:
@@ -275,5 +274,5 @@ def _days(points: Sequence[float]) -> float | None:
     if not points:
         return None
     usual = statistics.median_high(points)
-    known = [each >= _KNOWN * usual > 0 for each in points]
+    known = [of_day >= _KNOWN * usual > 0 for of_day in points]
     return float(sum(known)) if known[0] and sum(known) >= _KNOWN * len(points) else None

@@ -101,9 +101,9 @@ class Identity:
 
     def _values(self, name: str, keys: Sequence[ServerKey]) -> str:
         if name == "instance" and not self.labels:
-            whole = {each for key in keys for each in key.instances}
+            whole = {instance for key in keys for instance in key.instances}
             bare = {key.labels[name] for key in keys if not key.instances and name in key.labels}
-            return "|".join([*_alternatives(whole), *(each + _ANY_PORT for each in _alternatives(bare))])
+            return "|".join([*_alternatives(whole), *(host + _ANY_PORT for host in _alternatives(bare))])
         return "|".join(_alternatives({key.labels.get(name, "") for key in keys}))
 
     def grouped(self, answer: Answer) -> Mapping[ServerKey, tuple[Series, ...]]:
@@ -111,18 +111,18 @@ class Identity:
 
         Series that have the same labels then become one with the larger value at each time: two scrapes of one server.
         """
-        found: dict[ServerKey, dict[tuple[tuple[str, str], ...], dict[float, float]]] = {}
+        servers: dict[ServerKey, dict[tuple[tuple[str, str], ...], dict[float, float]]] = {}
         for series in answer.series:
             key = self.server(series.labels)
             if key is None:
                 continue
-            labels = tuple(sorted(each for each in series.labels.items() if each[0] not in self.names))
-            points = found.setdefault(key, {}).setdefault(labels, {})
+            labels = tuple(sorted(label for label in series.labels.items() if label[0] not in self.names))
+            points = servers.setdefault(key, {}).setdefault(labels, {})
             for at, value in series.points:
                 points[at] = max(value, points.get(at, value))
         return {
             key: tuple(Series(dict(labels), tuple(sorted(points.items()))) for labels, points in some.items())
-            for key, some in found.items()
+            for key, some in servers.items()
         }
 
 
@@ -143,4 +143,4 @@ def _key(labels: dict[str, str], instances: frozenset[str] = frozenset()) -> Ser
 
 def _alternatives(values: set[str]) -> list[str]:
     """The values for a regular expression in PromQL's quotes."""
-    return [quoted(_MEANT.sub(r"\\\1", each)) for each in sorted(values)]
+    return [quoted(_MEANT.sub(r"\\\1", value)) for value in sorted(values)]

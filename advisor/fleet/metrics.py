@@ -94,10 +94,10 @@ def _samples(watch: Watch, links: Links | None) -> Iterator[Sample]:
 
 
 def _report(report: FleetReport) -> Iterator[Sample]:
-    sources = Counter(each.source for each in report.servers)
+    sources = Counter(server.source for server in report.servers)
     for source in Source:
         yield "innodb_fleet_servers", (source.value,), sources[source]
-    yield "innodb_fleet_not_asked", (), sum(len(each.servers) for each in report.not_asked)
+    yield "innodb_fleet_not_asked", (), sum(len(left.servers) for left in report.not_asked)
     yield "innodb_fleet_not_modelled", (), len(report.not_modelled)
     yield "innodb_fleet_vanished", (), len(report.vanished)
     yield "innodb_fleet_suppressed", (), report.suppressed
@@ -106,14 +106,14 @@ def _report(report: FleetReport) -> Iterator[Sample]:
     yield from _summed("innodb_fleet_undecided", (((_shown(rule, named),), n) for rule, n in undecided.items()))
     yield from _summed(
         "innodb_fleet_findings",
-        (((_shown(each.rule, named), each.severity.value), each.findings) for each in report.rules),
+        (((_shown(of.rule, named), of.severity.value), of.findings) for of in report.rules),
     )
     yield from _summed(
         "innodb_fleet_predicted_read_bytes_saved_per_second",
         (
-            ((_shown(each.rule, named),), each.read_bytes_saved_per_second)
-            for each in report.rules
-            if each.read_bytes_saved_per_second is not None
+            ((_shown(of.rule, named),), of.read_bytes_saved_per_second)
+            for of in report.rules
+            if of.read_bytes_saved_per_second is not None
         ),
     )
     if report.capacity is not None:
@@ -122,10 +122,10 @@ def _report(report: FleetReport) -> Iterator[Sample]:
 
 def _named(report: FleetReport, undecided: Mapping[str, int]) -> frozenset[str]:
     """The rules with series of their own: with the most findings, and of equals those undecided on most servers."""
-    found: Counter[str] = Counter()
-    for each in report.rules:
-        found[each.rule] += each.findings
-    rules = sorted({*found, *undecided}, key=lambda rule: (-found[rule], -undecided.get(rule, 0), rule))
+    findings = Counter[str]()
+    for of in report.rules:
+        findings[of.rule] += of.findings
+    rules = sorted({*findings, *undecided}, key=lambda rule: (-findings[rule], -undecided.get(rule, 0), rule))
     return frozenset(rules[:MOST_RULES])
 
 

@@ -54,6 +54,7 @@ QUERIES = (
     ),
 )
 _PREFIX = "innodb_advisor_"
+_RECOMMENDATION, _SUPPRESSED = f"{_PREFIX}recommendation", f"{_PREFIX}suppressed"
 _POOL = "innodb_buffer_pool_size"
 _OLD_SECONDS = 900.0
 """A sidecar judges each minute; rules that need minutes for a model are behind by a few of them."""
@@ -110,17 +111,17 @@ async def verdicts(
     """
 
     async def some(keys: Sequence[ServerKey], *, everyone: bool = False) -> Mapping[ServerKey, Verdict]:
-        told, said = [], dict[str, None]()
+        answers, warnings = [], dict[str, None]()
         for query in QUERIES:
             answer = await reader.answer(query, None if everyone else keys)
-            told.append(reader.identity.grouped(answer))
+            answers.append(reader.identity.grouped(answer))
             if answer.partial:
-                said.update(dict.fromkeys(answer.warnings or (_PART,)))
+                warnings.update(dict.fromkeys(answer.warnings or (_PART,)))
         verdicts = {
-            key: _verdict(servers[key], [series.get(key, ()) for series in told], rules, reader.grid.end)
+            key: _verdict(servers[key], [series.get(key, ()) for series in answers], rules, reader.grid.end)
             for key in keys
         }
-        return {key: replace(verdict, incomplete="; ".join(said) or None) for key, verdict in verdicts.items()}
+        return {key: replace(verdict, incomplete="; ".join(warnings) or None) for key, verdict in verdicts.items()}
 
     if whole and servers:
         try:
@@ -133,68 +134,93 @@ async def verdicts(
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """The series of a server, by what they are about."""
+class _SidecarSeries:
+    """The series of a sidecar, by the finding that they are about.
+
+    Attributes:
+        severities: Of each finding that is not suppressed.
+        numbers: By metric without its prefix, finding and setting.
+        words: Before and after, by finding and setting.
+        prints: Fingerprints.
+        urls: Of the finding on the sidecar's page.
+    """
 
     severities: Mapping[_Finding, Severity]
-    settings: Mapping[_Finding, Sequence[str]]
-    numbers: Mapping[tuple[str, str, str, str], float]
-    """By metric without its prefix, rule, subject and setting."""
-    words: Mapping[tuple[str, str, str], tuple[str, str]]
-    """Before and after, by rule, subject and setting."""
+    numbers: Mapping[tuple[str, _Finding, str], float]
+    words: Mapping[tuple[_Finding, str], tuple[str, str]]
     prints: Mapping[_Finding, str]
     urls: Mapping[_Finding, str]
-    suppressed: int
 
     @classmethod
-    def of(cls, found: Sequence[Series], changes: Sequence[Series], pages: Sequence[Series]) -> _Told:
+    def of(cls, findings: Sequence[Series], changes: Sequence[Series], pages: Sequence[Series]) -> _SidecarSeries:
         severities: dict[_Finding, Severity] = {}
-        settings: dict[_Finding, list[str]] = {}
-        numbers: dict[tuple[str, str, str, str], float] = {}
-        suppressed = 0
-        for series in found:
-            labels, metric = series.labels, series.labels["__name__"].removeprefix(_PREFIX)
-            one, setting = _finding(labels), labels.get("setting", "")
-            if metric == "suppressed":
-                suppressed += 1
-            elif metric == "recommendation":
-                severity = _severity(labels.get("severity"))
-                severities[one] = max(severity, severities.get(one, severity), key=lambda each: each.rank)
-                settings.setdefault(one, []).append(setting)
-            else:
-                numbers[metric, *one, setting] = series.value
-        words = {(*_finding(each.labels), each.labels.get("setting", "")): _words(each.labels) for each in changes}
-        # An address that a suppressed finding has too: fingerprints of the changes win.
-        prints = {_finding(each.labels): each.labels.get("fingerprint", "") for each in (*pages, *changes)}
-        urls = {_finding(each.labels): each.labels["url"] for each in pages if each.labels.get("url")}
-        return cls(severities, settings, numbers, words, prints, urls, suppressed)
+        for labels in (series.labels for series in findings if series.labels["__name__"] == _RECOMMENDATION):
+            severity = next((each for each in Severity if each.value == labels.get("severity")), Severity.INFO)
+            known = severities.setdefault(_finding(labels), severity)
+            severities[_finding(labels)] = max(severity, known, key=lambda each: each.rank)
+        return cls(
+            severities,
+            {
+                (
+                    each.labels["__name__"].removeprefix(_PREFIX),
+                    _finding(each.labels),
+                    _setting(each.labels),
+                ): each.value
+                for each in findings
+            },
+            {
+                (_finding(each.labels), _setting(each.labels)): (
+                    each.labels.get("from", ""),
+                    each.labels.get("value", ""),
+                )
+                for each in changes
+            },
+            # A suppressed finding may have an address, too: fingerprints of the changes win.
+            {_finding(each.labels): each.labels.get("fingerprint", "") for each in (*pages, *changes)},
+            {_finding(each.labels): each.labels["url"] for each in pages if each.labels.get("url")},
+        )
+
+    def number(self, metric: str, finding: _Finding, setting: str = "") -> float | None:
+        """A number of a finding."""
+        return self.numbers.get((metric, finding, setting))
+
+    def settings(self, finding: _Finding) -> list[str]:
+        """The settings that a finding wants to change."""
+        return [s for metric, of, s in self.numbers if metric == "recommendation" and of == finding and s]
 
 
 def _finding(labels: Mapping[str, str]) -> _Finding:
     return labels.get("rule", ""), labels.get("subject", "")
 
 
-def _severity(word: str | None) -> Severity:
-    return next((each for each in Severity if each.value == word), Severity.INFO)
+def _setting(labels: Mapping[str, str]) -> str:
+    return labels.get("setting", "")
 
 
-def _words(labels: Mapping[str, str]) -> tuple[str, str]:
-    return labels.get("from", ""), labels.get("value", "")
-
-
-def _verdict(known: InventoryEntry, told: Sequence[Sequence[Series]], rules: Mapping[str, Rule], at: float) -> Verdict:
-    found, changes, pages, blind, beside = told
-    said = _Told.of(found, changes, pages)
-    largest = next((each.value for each in beside if each.labels["__name__"] == "innodb_setting"), None)
-    late = None if known.judged_at is None else at - known.judged_at
-    aged = (f"its sidecar judged last {duration(late)} ago",) if late and late > _OLD_SECONDS else ()
-    findings = tuple(_made(known, one, said, rules.get(one[0]), largest=largest, aged=aged) for one in said.severities)
+def _verdict(
+    entry: InventoryEntry, answers: Sequence[Sequence[Series]], rules: Mapping[str, Rule], at: float
+) -> Verdict:
+    """The verdict of a sidecar, from its series in the answers to QUERIES."""
+    findings, changes, pages, blind, beside = answers
+    of_sidecar = _SidecarSeries.of(findings, changes, pages)
+    largest = next((series.value for series in beside if series.labels["__name__"] == "innodb_setting"), None)
     failures = {
-        each.labels["collector"]: each.labels.get("failure", "") for each in beside if "collector" in each.labels
+        series.labels["collector"]: series.labels.get("failure", "")
+        for series in beside
+        if "collector" in series.labels
     }
-    undecided = tuple(sorted({series.labels.get("rule", "") for series in blind}))
-    lacks = tuple(lack for series in blind for lack in _lacks(series.labels, rules, failures))
-    return Verdict(findings, undecided, lacks, said.suppressed, None)
+    late = None if entry.judged_at is None else at - entry.judged_at
+    aged = (f"its sidecar judged last {duration(late)} ago",) if late and late > _OLD_SECONDS else ()
+    return Verdict(
+        findings=tuple(
+            _fleet_finding(entry, finding, of_sidecar, rules.get(finding[0]), largest=largest, aged=aged)
+            for finding in of_sidecar.severities
+        ),
+        undecided=tuple(sorted({series.labels.get("rule", "") for series in blind})),
+        blind=tuple(lack for series in blind for lack in _lacks(series.labels, rules, failures)),
+        suppressed=sum(series.labels["__name__"] == _SUPPRESSED for series in findings),
+        incomplete=None,
+    )
 
 
 def _lacks(
@@ -212,69 +238,80 @@ def _lacks(
         yield id_, _NOT_TOLD, None
 
 
-def _made(
-    known: InventoryEntry,
-    one: _Finding,
-    said: _Told,
+def _fleet_finding(
+    entry: InventoryEntry,
+    finding: _Finding,
+    series: _SidecarSeries,
     rule: Rule | None,
     *,
     largest: float | None,
     aged: tuple[str, ...],
 ) -> FleetFinding:
-    id_, subject = one
-    notes = list(aged)
-    changes = [change for name in said.settings[one] if name for change in _change(known, said, one, name, largest)]
-    order = [each.setting for each in rule.change] if rule else []
+    """A finding of a sidecar.
+
+    Args:
+        entry: The server.
+        finding: Rule and subject.
+        series: Of the sidecar.
+        rule: Where it is known here; it tells the order of changes.
+        largest: innodb_buffer_pool_size_max; None where not known.
+        aged: A note that the verdict is old.
+    """
+    settings = series.settings(finding)
+    changes = [change for setting in settings for change in _change(entry, series, finding, setting, largest)]
+    order = [change.setting for change in rule.change] if rule else []
     changes.sort(key=lambda each: (order.index(each.setting) if each.setting in order else len(order), each.setting))
-    if len(changes) < sum(map(bool, said.settings[one])):
-        notes.append(_OLDER if known.server else "its version is not known, so its SQL is not either")
-    if not any(said.settings[one]):
+    notes = list(aged)
+    if len(changes) < len(settings):
+        notes.append(_OLDER if entry.server else "its version is not known, so its SQL is not either")
+    if not settings:
         notes.append(_ACTION)
     if len(changes) > 1 and not order:
         notes.append(_ORDER)
-    mapping, printed = _subject(id_, subject, said.prints.get(one, ""))
+    subject, printed = _subject(*finding, series.prints.get(finding, ""))
     return FleetFinding(
-        server=known.key.name,
+        server=entry.key.name,
         source=Source.VERDICT,
-        rule=id_,
-        severity=said.severities[one],
-        subject=mapping,
+        rule=finding[0],
+        severity=series.severities[finding],
+        subject=subject,
         fingerprint=printed,
-        confidence=said.numbers.get(("confidence", *one, "")),
+        confidence=series.number("confidence", finding),
         changes=tuple(changes),
-        read_bytes_saved_per_second=said.numbers.get(("predicted_read_bytes_saved_per_second", *one, "")),
+        read_bytes_saved_per_second=series.number("predicted_read_bytes_saved_per_second", finding),
         notes=tuple(notes),
-        page_url=said.urls.get(one),
+        page_url=series.urls.get(finding),
     )
 
 
-def _change(known: InventoryEntry, said: _Told, one: _Finding, setting: str, largest: float | None) -> Iterator[Change]:
+def _change(
+    entry: InventoryEntry, series: _SidecarSeries, finding: _Finding, setting: str, largest: float | None
+) -> Iterator[Change]:
     """The change of a setting, as the sidecar makes it; none where the series do not tell enough."""
-    before, after = (
-        word or said.numbers.get((metric, *one, setting))
-        for word, metric in zip(
-            said.words.get((*one, setting), ("", "")), ("setting_value", "recommended_value"), strict=True
-        )
-    )
-    if known.server is not None and setting in SETTINGS and after is not None:
-        if before is None and isinstance(after, str) and SETTINGS[setting].kind == "text":
-            before = ""  # an empty label: innodb_flush_method of MySQL 5.6, where nobody set it
-        found = change_on(known.server, setting, before, after)
-        grows = setting == _POOL and largest and isinstance(after, float) and after > largest
-        yield at_restart(found) if grows else found
+    from_word, to_word = series.words.get((finding, setting), ("", ""))
+    before = from_word or series.number("setting_value", finding, setting)
+    after = to_word or series.number("recommended_value", finding, setting)
+    if entry.server is None or setting not in SETTINGS or after is None:
+        return
+    if before is None and isinstance(after, str) and SETTINGS[setting].kind == "text":
+        before = ""  # an empty label: innodb_flush_method of MySQL 5.6, where nobody set it
+    change = change_on(entry.server, setting, before, after)
+    grows = setting == _POOL and largest and isinstance(after, float) and after > largest
+    yield at_restart(change) if grows else change
 
 
 def _subject(rule: str, subject: str, printed: str) -> tuple[Mapping[str, str], str]:
     """The subject and the fingerprint. Where no split of the text has the fingerprint, the text is its only value."""
+    whole = {"subject": subject} if subject else {}
     if not printed:
-        return ({"subject": subject} if subject else {}), fingerprint(rule, {"subject": subject} if subject else {})
+        return whole, fingerprint(rule, whole)
     parts = subject.split(".")
     for names in _SUBJECTS:
         for values in _splits(parts, len(names)) if subject else [()] if not names else []:
-            found = dict(zip(names, values, strict=True))
-            if fingerprint(rule, found) == printed:
-                return found, printed
-    return ({"subject": subject} if subject else {}), printed
+            split = dict(zip(names, values, strict=True))
+            if fingerprint(rule, split) == printed:
+                return split, printed
+    return whole, printed
 
 
 def _splits(parts: Sequence[str], count: int) -> Iterator[tuple[str, ...]]:

@@ -15,16 +15,25 @@ from itertools import pairwise
 
 Counter = Mapping[float, float]
 """Values by time, Unix seconds."""
-_ENOUGH = 400
-"""Pages read in a stretch: chance moves them by a twentieth."""
-_STEP = 0.02
-"""Share of the pool that a stretch fills at least."""
-_GAP = 10.0
-"""Times the usual interval: two points further apart are of two warm-ups."""
-_FELL = 0.1
-"""Share of the pages in the pool: where more are gone, the server restarted, or a table was dropped."""
-_LOADED = 1.2
-"""Times the pages that are loaded at a start: others come in meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """Where warm-ups and their parts begin and end."""
+
+    read: float = 400
+    """Pages read in a stretch: chance moves them by a twentieth."""
+    filled: float = 0.02
+    """Share of the pool that a stretch fills at least."""
+    gap: float = 10.0
+    """Times the usual interval: two points further apart are of two warm-ups."""
+    fell: float = 0.1
+    """Share of the pages in the pool: where more are gone, the server restarted, or a table was dropped."""
+    loaded: float = 1.2
+    """Times the pages that are loaded at a start: others come in meanwhile."""
+
+
+_LIMITS = _Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +96,8 @@ class WarmUp:
 
     def most(self, pages: float) -> float:
         """The most, by the stretch below, which a pool of so many pages cannot miss more than, and by all above."""
-        below = bisect.bisect([each.end for each in self.stretches], pages)
-        return max((each.most for each in self.stretches[below - 1 :]), default=math.inf) if below else math.inf
+        below = bisect.bisect([stretch.end for stretch in self.stretches], pages)
+        return max((stretch.most for stretch in self.stretches[below - 1 :]), default=math.inf) if below else math.inf
 
 
 def warm_ups(
@@ -107,9 +116,9 @@ def warm_ups(
     """
     times = sorted(pages.keys() & read.keys() & gets.keys())
     points = [_Point(at, pages[at], read[at], gets[at] - (0.0 if mariadb else read[at])) for at in times]
-    runs = ([point for point in each if point.pages >= _LOADED * loaded] for each in _runs(points))
-    found = ((each, tuple(_stretches(each, pool_pages))) for each in runs)
-    return tuple(WarmUp(each[0].at, stretches) for each, stretches in found if stretches)
+    runs = ([point for point in run if point.pages >= _LIMITS.loaded * loaded] for run in _runs(points))
+    stretched = ((run, tuple(_stretches(run, pool_pages))) for run in runs)
+    return tuple(WarmUp(run[0].at, stretches) for run, stretches in stretched if stretches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +137,7 @@ def _runs(points: Sequence[_Point]) -> Iterator[list[_Point]]:
     run = [points[0]]
     for before, after in pairwise(points):
         fell = after.read < before.read or after.accesses < before.accesses
-        if fell or after.at - before.at > _GAP * usual or after.pages < (1 - _FELL) * before.pages:
+        if fell or after.at - before.at > _LIMITS.gap * usual or after.pages < (1 - _LIMITS.fell) * before.pages:
             yield run
             run = []
         run.append(after)
@@ -142,18 +151,18 @@ def _stretches(points: Sequence[_Point], pool_pages: float) -> Iterator[Stretch]
     for number, point in enumerate(points):
         since = points[begin]
         accesses, read = point.accesses - since.accesses, point.read - since.read
-        enough = point.pages - since.pages >= _STEP * pool_pages and read >= _ENOUGH and accesses > 0
+        enough = point.pages - since.pages >= _LIMITS.filled * pool_pages and read >= _LIMITS.read and accesses > 0
         at_end = number == len(points) - 1 and accesses > 0
         if not enough and not at_end:
             continue
-        found = Stretch(since.pages, max(since.pages, point.pages), accesses, read)
+        stretch = Stretch(since.pages, max(since.pages, point.pages), accesses, read)
         begin = number
         if last is not None and not enough and accesses < last.accesses:
-            last = last.joined(found)
+            last = last.joined(stretch)
             continue
         if last is not None:
             yield last
-        last = found
+        last = stretch
     if last is not None:
         yield last
 
@@ -161,8 +170,8 @@ def _stretches(points: Sequence[_Point], pool_pages: float) -> Iterator[Stretch]
 def _falling(stretches: Sequence[Stretch]) -> list[tuple[float, float]]:
     """Middle and ratio of each stretch; neighbours whose ratio rises have that of both together."""
     groups: list[tuple[Stretch, list[float]]] = []
-    for each in stretches:
-        group, middles = each, [(each.begin + each.end) / 2]
+    for stretch in stretches:
+        group, middles = stretch, [(stretch.begin + stretch.end) / 2]
         while groups and groups[-1][0].ratio < group.ratio:
             before, earlier = groups.pop()
             group, middles = before.joined(group), [*earlier, *middles]

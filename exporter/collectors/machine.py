@@ -81,18 +81,18 @@ class Machine:
 def read(host: HostContext) -> Rows | Unavailable:
     """Everything that is known, by the names of Machine's fields; an unknown field has no row."""
     pid = host.find(host.root, host.peer, files.whole(host.known.setting("port")))
-    found = {} if pid is None else _of_process(host, pid)
-    if "cores" not in found:
-        found |= _from_server(host)
-    found |= _configured(host.configured, found.get)
-    return Rows(("name", "value"), tuple(found.items())) if found else ABSENT
+    machine = {} if pid is None else _of_process(host, pid)
+    if "cores" not in machine:
+        machine |= _from_server(host)
+    machine |= _configured(host.configured, machine.get)
+    return Rows(("name", "value"), tuple(machine.items())) if machine else ABSENT
 
 
 def configure(snapshot: Snapshot, configured: ConfiguredMachine) -> Snapshot:
     """A recorded snapshot with the machine that the sampler would have found under this configuration."""
-    seen = snapshot[MACHINE] or Machine()
-    values = _configured(configured, lambda name: getattr(seen, name))
-    return snapshot.with_section(MACHINE, replace(seen, **values)) if values else snapshot
+    known = snapshot[MACHINE] or Machine()
+    values = _configured(configured, lambda name: getattr(known, name))
+    return snapshot.with_section(MACHINE, replace(known, **values)) if values else snapshot
 
 
 def _configured(configured: ConfiguredMachine, seen: Callable[[str], Value]) -> dict[str, Any]:
@@ -101,30 +101,30 @@ def _configured(configured: ConfiguredMachine, seen: Callable[[str], Value]) -> 
     What was read from the process's files wins over the configuration. The configuration wins over the processors that
     the server counted, which say nothing of a CPU quota.
     """
-    found: dict[str, Any] = {}
+    decided: dict[str, Any] = {}
     if configured.cores is not None and (seen("cores") is None or seen("cores_source") == _MYSQL_COUNT):
-        found |= {"cores": configured.cores, "cores_source": CONFIGURATION}
+        decided |= {"cores": configured.cores, "cores_source": CONFIGURATION}
     if configured.memory_bytes is not None and seen("memory_bytes") is None:
-        found |= {"memory_bytes": configured.memory_bytes, "memory_source": CONFIGURATION}
+        decided |= {"memory_bytes": configured.memory_bytes, "memory_source": CONFIGURATION}
     if configured.storage is not None:
-        found["storage_configured"] = configured.storage
-    return found
+        decided["storage_configured"] = configured.storage
+    return decided
 
 
 def _of_process(host: HostContext, pid: int) -> dict[str, Value]:
     """The files' description of the process."""
-    found: dict[str, Value | None] = {}
+    process: dict[str, Value | None] = {}
     if (cpu := limits.cpu(host.root, pid)) is not None:
-        found |= {"cores": cpu.cores, "cores_source": cpu.source, "cpu_seconds": cpu.seconds}
+        process |= {"cores": cpu.cores, "cores_source": cpu.source, "cpu_seconds": cpu.seconds}
     if (memory := limits.memory(host.root, pid)) is not None:
-        found |= {
+        process |= {
             "memory_bytes": memory.bytes,
             "memory_source": memory.source,
             "memory_available_bytes": memory.available_bytes,
         }
     folder = _folder(host, pid)
     if folder is not None and (storage := disks.under(host.root, pid, folder)) is not None:
-        found |= {
+        process |= {
             "filesystem": storage.filesystem,
             "device": storage.device,
             "device_source": storage.source,
@@ -132,7 +132,7 @@ def _of_process(host: HostContext, pid: int) -> dict[str, Value]:
             "disk_busy_seconds": storage.busy_seconds,
             "disk_queue_seconds": storage.queue_seconds,
         }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: value for name, value in process.items() if value is not None}
 
 
 def _folder(host: HostContext, pid: int) -> str | None:
@@ -157,16 +157,16 @@ _STORAGE: Mapping[str | None, Storage | None] = {None: None, "ssd": "ssd", "hdd"
 
 def parse(results: Sequence[Rows]) -> Machine:
     """The rows of ``read`` as a Machine."""
-    found = {text(name): value for name, value in results[0].rows}
+    values = {text(name): value for name, value in results[0].rows}
     memory, available, rotational = (
-        None if (value := found.get(name)) is None else count(value)
+        None if (value := values.get(name)) is None else count(value)
         for name in ("memory_bytes", "memory_available_bytes", "rotational")
     )
-    sources = {name: value for name, value in found.items() if isinstance(value, str)}
+    sources = {name: value for name, value in values.items() if isinstance(value, str)}
     machine = Machine(
-        cores=number(found.get("cores")),
+        cores=number(values.get("cores")),
         cores_source=sources.get("cores_source"),
-        cpu_seconds=number(found.get("cpu_seconds")),
+        cpu_seconds=number(values.get("cpu_seconds")),
         memory_bytes=memory,
         memory_source=sources.get("memory_source"),
         memory_available_bytes=available,
@@ -175,8 +175,8 @@ def parse(results: Sequence[Rows]) -> Machine:
         device_source=sources.get("device_source"),
         rotational=None if rotational is None else bool(rotational),
         storage_configured=_STORAGE[sources.get("storage_configured")],
-        disk_busy_seconds=number(found.get("disk_busy_seconds")),
-        disk_queue_seconds=number(found.get("disk_queue_seconds")),
+        disk_busy_seconds=number(values.get("disk_busy_seconds")),
+        disk_queue_seconds=number(values.get("disk_queue_seconds")),
     )
     if machine == Machine():
         raise ValueError("nothing of a machine in it")
