@@ -7,21 +7,35 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from advisor.ledger.entry import Compared
-from advisor.ledger.reading import WINDOW_SECONDS, Measure, Reading, Subject
+from advisor.ledger.reading import READ_UNIT, WAITED_UNIT, WINDOW_SECONDS, Measure, Reading, Subject
 from advisor.observe.limits import MAY_READ
 
 LEAST_WINDOWS = 3
 """Windows over which a rise must last, and as many before the change tell what is usual."""
-SHARE_READ, SHARE_WAITED = 0.2, 0.5
-"""Rises that matter, as a share of what was before. Time waited rises, too, when the machine does other work."""
-LEAST_READ, LEAST_WAITED = MAY_READ, 20.0
-"""Rises that matter, in pages and in milliseconds per second."""
-_MANY_WINDOWS = 6
-"""Windows whose own spread tells of swings that are longer than a slice."""
-_SWINGS = 3.0
-"""Standard deviations from window to window: reads for a row drift over minutes, and then noise is no measure."""
-_CHANCE = 0.025
-"""That chance alone makes any of the compared quantities seem to rise."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rise:
+    """When a rise is the change's. Six hours of ordinary work, with changes that have no effect, must show none.
+
+    Attributes:
+        share_read, least_read: A rise of reads that matters: a share of what was before, and pages a second.
+        share_waited, least_waited: The same of time waited, in ms. It also rises when the machine does other work.
+        many_windows: With so many, their own spread tells of swings that are longer than a slice.
+        swings: Standard deviations from window to window: reads for a row drift over minutes, and noise is no measure.
+        chance: Probability that chance alone makes any of the compared quantities seem to rise.
+    """
+
+    share_read: float = 0.2
+    least_read: float = MAY_READ
+    share_waited: float = 0.5
+    least_waited: float = 20.0
+    many_windows: int = 6
+    swings: float = 3.0
+    chance: float = 0.025
+
+
+_RISE = _Rise()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +90,7 @@ def level(reading: Reading, measure: Measure, scale: float, window_seconds: floa
     windows = _by_window(reading, measure, window_seconds)
     amounts, bases = ([sum(slice_[part] for slice_ in window) for window in windows] for part in (0, 1))
     of_slices = _variance(measure.amounts, measure.bases)
-    of_windows = _variance(amounts, bases) if len(windows) >= _MANY_WINDOWS else 0.0
+    of_windows = _variance(amounts, bases) if len(windows) >= _RISE.many_windows else 0.0
     return Level(
         quotient * scale,
         max(of_slices, of_windows) * scale**2,
@@ -124,16 +138,16 @@ def compared(quantity: str, unit: str, subject: Subject, change: LevelChange, co
         after=_rounded(after.value),
         noise=_rounded(noise),
         worse=_lasted(before, after)
-        and rise > max(noise, matters(unit, before.value), _SWINGS * before.swing, change.moved * before.value),
+        and rise > max(noise, matters(unit, before.value), _RISE.swings * before.swing, change.moved * before.value),
     )
 
 
 def matters(unit: str, before: float) -> float:
     """The least rise that matters."""
     share, least = {
-        "pages per second": (SHARE_READ, LEAST_READ),
-        "ms per second": (SHARE_WAITED, LEAST_WAITED),
-    }.get(unit, (SHARE_WAITED, 0.0))
+        READ_UNIT: (_RISE.share_read, _RISE.least_read),
+        WAITED_UNIT: (_RISE.share_waited, _RISE.least_waited),
+    }.get(unit, (_RISE.share_waited, 0.0))
     return max(share * before, least)
 
 
@@ -173,7 +187,7 @@ def _quantile(before: Level, after: Level, comparisons: int) -> float:
     Chance is shared out among them (Bonferroni). The quantile is by its expansion in the degrees of freedom (Abramowitz
     and Stegun, 26.7.5).
     """
-    z = statistics.NormalDist().inv_cdf(1.0 - _CHANCE / max(1, comparisons))
+    z = statistics.NormalDist().inv_cdf(1.0 - _RISE.chance / max(1, comparisons))
     both = before.variance + after.variance
     parts = sum(level.variance**2 / level.degrees for level in (before, after) if level.degrees)
     degrees = both**2 / parts if parts else 1e6

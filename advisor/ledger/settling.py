@@ -16,15 +16,27 @@ from exporter.snapshot import Snapshot
 
 LIMIT = 12
 """Windows after which a change is measured all the same, and said to be unsettled."""
-_FELL = 0.2
-"""Share by which reads fall from one window to the next while a pool still settles."""
-_PASSES = 2.0
-"""Passes after which what a pass reads is known."""
 _PCT, _SIZE = "innodb_old_blocks_pct", "innodb_buffer_pool_size"
-_FULL = 0.02
-"""Share of the pool: with fewer free pages it is full."""
-_STILL = 0.01
-"""Share of the pool: one that reads or gains fewer pages in a window no longer changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Steady:
+    """When a pool no longer changes.
+
+    Attributes:
+        fell: Share by which reads fall from one window to the next while a pool still settles.
+        passes: Passes after which what a pass reads is known.
+        full: Share of the pool: with fewer free pages it is full.
+        still: Share of the pool: one that reads or gains fewer pages in a window no longer changes.
+    """
+
+    fell: float = 0.2
+    passes: float = 2.0
+    full: float = 0.02
+    still: float = 0.01
+
+
+_STEADY = _Steady()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +83,7 @@ def is_steady(reading: Reading, promised: Collection[PromisedQuantity], window_s
         window_seconds: Length of a window that counts as one.
     """
     measures = [reading.measure(quantity, subject) for quantity, subject in promised if quantity in PER_PASS]
-    if any(measure is not None and sum(measure.bases) < _PASSES for measure in measures):
+    if any(measure is not None and sum(measure.bases) < _STEADY.passes for measure in measures):
         return False
     amounts = [measure.amounts for measure in reading.measures if measure.quantity == READ]
     reads = [sum(slice_) for slice_ in zip(*amounts, strict=True)]
@@ -82,7 +94,7 @@ def is_steady(reading: Reading, promised: Collection[PromisedQuantity], window_s
     before, last = rates[-2 * count : -count], rates[-count:]
     fell = statistics.fmean(before) - statistics.fmean(last)
     noise = 2.0 * ((statistics.variance(before) + statistics.variance(last)) / count) ** 0.5
-    return bool(fell <= max(noise, _FELL * statistics.fmean(before), MAY_READ))
+    return bool(fell <= max(noise, _STEADY.fell * statistics.fmean(before), MAY_READ))
 
 
 def _restarted(first: Snapshot, outcome: Outcome, window_seconds: float) -> bool:
@@ -122,7 +134,7 @@ def _replaced(snapshots: Sequence[Snapshot], pages: float, window_seconds: float
         if count - known[0][1] >= pages:
             return at
         while at - known[start][0] >= window_seconds:
-            if count - known[start][1] < _STILL * size:
+            if count - known[start][1] < _STEADY.still * size:
                 return known[start][0]
             start += 1
     return None
@@ -142,11 +154,11 @@ def _filled(snapshots: Sequence[Snapshot], window_seconds: float) -> float | Non
     ]
     start = 0
     for at, size, free in known:
-        if free <= max(_FULL * size, _kept_free(snapshots[-1])):
+        if free <= max(_STEADY.full * size, _kept_free(snapshots[-1])):
             return at
         while at - known[start][0] >= window_seconds:
             began, size_then, free_then = known[start]
-            if (size - free) - (size_then - free_then) < _STILL * size:
+            if (size - free) - (size_then - free_then) < _STEADY.still * size:
                 return began
             start += 1
     return None

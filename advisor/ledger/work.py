@@ -9,12 +9,23 @@ from itertools import chain
 from advisor.ledger.reading import READ, Reading, Work
 from advisor.observe.window import total
 
-FACTOR = 1.5
-"""Rates of comparable work differ by less."""
-_SHARE = 0.05
-"""Of the time of all statements: less work counts only if its table has such a share of all pages read."""
-_NOISE = 2.0
-"""Standard errors."""
+
+@dataclass(frozen=True, slots=True)
+class _Comparable:
+    """When work is that of before.
+
+    Attributes:
+        factor: Rates of comparable work differ by less.
+        share: Of the time of all statements: less work counts only if its table has such a share of all pages read.
+        noise: Standard errors within which rates are the same.
+    """
+
+    factor: float = 1.5
+    share: float = 0.05
+    noise: float = 2.0
+
+
+_COMPARABLE = _Comparable()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +96,7 @@ def _kinds(before: Reading, after: Reading) -> Iterator[_WorkRates]:
         seconds = None
         if all(work is None or work.seconds for work in (was, is_)):
             seconds = _spent(was, before), _spent(is_, after)
-        noise = _NOISE * (_variance(was, before) + _variance(is_, after)) ** 0.5
+        noise = _COMPARABLE.noise * (_variance(was, before) + _variance(is_, after)) ** 0.5
         name = f"{known.way} of {'.'.join(known.subject.values())}" if known.subject else known.way
         yield _WorkRates(name, tuple(known.subject.values()), rates, seconds, noise)
 
@@ -97,13 +108,13 @@ def _much_read(reading: Reading) -> dict[tuple[str, ...], float]:
         for measure in reading.measures
         if measure.quantity == READ
     }
-    return {table: read for table, read in pages.items() if read > _SHARE * total(pages.values())}
+    return {table: read for table, read in pages.items() if read > _COMPARABLE.share * total(pages.values())}
 
 
 def _counts(kind: _WorkRates, sums: tuple[float, float]) -> bool:
     if kind.seconds is None:
         return True
-    return any(own > _SHARE * all_ for own, all_ in zip(kind.seconds, sums, strict=True))
+    return any(own > _COMPARABLE.share * all_ for own, all_ in zip(kind.seconds, sums, strict=True))
 
 
 def _counts_in_table(kind: _WorkRates, kinds: list[_WorkRates]) -> bool:
@@ -122,11 +133,11 @@ def _explained(kind: _WorkRates) -> bool:
     if kind.seconds is None:
         return False
     seconds = _ratio(*kind.seconds)
-    return seconds < FACTOR if kind.ratio > 1.0 else seconds > 1.0 / FACTOR
+    return seconds < _COMPARABLE.factor if kind.ratio > 1.0 else seconds > 1.0 / _COMPARABLE.factor
 
 
 def _alike(ratio: float) -> bool:
-    return 1.0 / FACTOR < ratio < FACTOR
+    return 1.0 / _COMPARABLE.factor < ratio < _COMPARABLE.factor
 
 
 def _ratio(before: float, after: float) -> float:

@@ -23,30 +23,43 @@ from exporter.recording.bounds import EARLIEST, LATEST
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 
-LONGEST = 35 * 86_400.0
-"""Seconds that are remembered: a job of the month is among them."""
-WARM_UP = 2 * 3600.0
-"""Seconds after a start, or a change of the pool's size, that tell nothing of the reads of later hours."""
-DAYS = 3.0
-"""Days on which each hour of the day must have been watched."""
-MOST_HOURS = 2_000
-"""Hours that are kept: LONGEST has less than half as many, but a restart or a new setting begins another one."""
-_HOUR = 3600.0
-_WATCHED = 0.8
-"""Part of an hour of the day that counts as all of it: curves do not come to the second."""
-_STILL = 0.01
-"""Part of the pool: one that gains fewer pages over its window no longer fills."""
-_FULL = 0.02
-"""Part of the pool: with fewer free pages it is full."""
-_BESIDE, _LEAST_BESIDE = 0.05, 16 * 2.0**20
-"""What a pool is to be larger than the curve says, as a share and in bytes at least: undo logs and the data dictionary
-take pages beside the tables. A pool that only just holds a hot set falls off a cliff without them: on MySQL 9.7, 3,000
-pages needed 3,550."""
-_RECENT = 86_400.0
-"""Seconds: with no hour as new as this, the memory is of a load that may be gone."""
-_CLOCK_SLACK = 60.0
-"""Seconds by which the server's start, computed from Uptime, may seem to move."""
-_MIB = 2.0**20
+_HOUR, _MIB = 3600.0, 2.0**20
+
+
+@dataclass(frozen=True, slots=True)
+class _MemoryOfDays:
+    """What is remembered of days, and what of it counts.
+
+    Attributes:
+        longest: Seconds that are remembered: a job of the month is among them.
+        most_hours: Hours that are kept: ``longest`` has less than half as many, but a restart or a new setting begins
+            another one.
+        warm_up: Seconds after a start, or a change of the pool's size, that tell nothing of the reads of later hours.
+        days: Days on which each hour of the day must have been watched.
+        watched: Part of an hour of the day that counts as all of it: curves do not come to the second.
+        still: Part of the pool: one that gains fewer pages over its window no longer fills.
+        full: Part of the pool: with fewer free pages it is full.
+        beside, least_beside: What a pool is to be larger than the curve says, as a share and in bytes at least: undo
+            logs and the data dictionary take pages beside the tables. A pool that only just holds a hot set falls off a
+            cliff without them: on MySQL 9.7, 3,000 pages needed 3,550.
+        recent: Seconds: with no hour as new as this, the memory is of a load that may be gone.
+        clock_slack: Seconds by which the server's start, computed from Uptime, may seem to move.
+    """
+
+    longest: float = 35 * 86_400.0
+    most_hours: int = 2_000
+    warm_up: float = 2 * _HOUR
+    days: float = 3.0
+    watched: float = 0.8
+    still: float = 0.01
+    full: float = 0.02
+    beside: float = 0.05
+    least_beside: float = 16 * _MIB
+    recent: float = 86_400.0
+    clock_slack: float = 60.0
+
+
+MEMORY = _MemoryOfDays()
 _OF_READS = (
     "innodb_page_size",
     "innodb_old_blocks_pct",
@@ -62,7 +75,7 @@ _OF_READS = (
 
 
 _Time = Annotated[float, Field(ge=EARLIEST, lt=LATEST)]
-_Length = Annotated[float, Field(ge=0, le=LONGEST)]
+_Length = Annotated[float, Field(ge=0, le=MEMORY.longest)]
 _Count = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -130,10 +143,10 @@ def with_hour(hours: Sequence[Hour], hour: Hour) -> tuple[Hour, ...]:
     So is the last one where the hour before it and the new one leave no time between them: curves may come more often
     than once an hour.
     """
-    recent = [earlier for earlier in hours if hour.at - LONGEST <= earlier.at < hour.at]
+    recent = [earlier for earlier in hours if hour.at - MEMORY.longest <= earlier.at < hour.at]
     if len(recent) > 1 and hour.began <= recent[-2].at and _of_one_run(*recent[-2:], hour):
         recent.pop()
-    return (*recent, hour)[-MOST_HOURS:]
+    return (*recent, hour)[-MEMORY.most_hours :]
 
 
 def hour(window: Window, curve: Curve | None) -> Hour | None:
@@ -185,7 +198,7 @@ def spare(hours: Sequence[Hour] | None, window: Window, may_read: float = MAY_RE
         return SpareFacts(may_read=may_read)
     latest = window.latest
     today, booted = number(latest.setting("innodb_buffer_pool_size")), started(latest)
-    warm = [hour for hour in _warm(hours) if latest.at - LONGEST <= hour.at <= latest.at + _CLOCK_SLACK]
+    warm = [hour for hour in _warm(hours) if latest.at - MEMORY.longest <= hour.at <= latest.at + MEMORY.clock_slack]
     settings = settings_digest(latest)
     watched = [hour for hour in warm if hour.settled and hour.settings == settings]
     days, least = _least_watched(watched)
@@ -195,7 +208,7 @@ def spare(hours: Sequence[Hour] | None, window: Window, may_read: float = MAY_RE
         least_watched=least,
         hours=float(len(warm)),
         settled=any(
-            hour.pool_bytes == today and _same_start(hour.started, booted) and latest.at - hour.at <= _RECENT
+            hour.pool_bytes == today and _same_start(hour.started, booted) and latest.at - hour.at <= MEMORY.recent
             for hour in watched
         ),
         may_read=may_read,
@@ -240,7 +253,7 @@ def _warm(hours: Sequence[Hour]) -> Iterator[Hour]:
     for hour in hours:
         if hour.pool_bytes != size:
             size, since = hour.pool_bytes, hour.began
-        if hour.began >= max(since, hour.started) + WARM_UP:
+        if hour.began >= max(since, hour.started) + MEMORY.warm_up:
             yield hour
 
 
@@ -257,7 +270,7 @@ def _least_watched(hours: Sequence[Hour]) -> tuple[float, str]:
             since = end
     days = [0] * 24
     for begin, seconds in watched.items():
-        days[begin % 24] += seconds >= _WATCHED * _HOUR
+        days[begin % 24] += seconds >= MEMORY.watched * _HOUR
     least = min(range(24), key=days.__getitem__)
     return float(days[least]), f"{least:02}:00 UTC"
 
@@ -273,7 +286,7 @@ def _of_one_run(*hours: Hour) -> bool:
 
 
 def _same_start(one: float, other: float | None) -> bool:
-    return other is not None and abs(one - other) <= _CLOCK_SLACK
+    return other is not None and abs(one - other) <= MEMORY.clock_slack
 
 
 def started(snapshot: Snapshot) -> float | None:
@@ -286,8 +299,8 @@ def _settled(window: Window) -> bool:
     """Whether the pool is full, or gained hardly a page: a pool that is larger than the data never fills."""
     known = [held for snapshot in window.snapshots if (held := _held(snapshot)) is not None]
     pages = over_pools("size_pages")(window.latest) or 0.0
-    kept = _kept_free(window.latest) if window.latest.server.has("free_list_kept") else _FULL * pages
-    return known[-1] + kept >= pages or known[-1] - min(known) < _STILL * pages
+    kept = _kept_free(window.latest) if window.latest.server.has("free_list_kept") else MEMORY.full * pages
+    return known[-1] + kept >= pages or known[-1] - min(known) < MEMORY.still * pages
 
 
 def _enough(window: Window, size: float) -> float:
@@ -307,7 +320,7 @@ def _held(snapshot: Snapshot) -> float | None:
 def _kept_free(snapshot: Snapshot) -> float:
     """The most free pages that the page cleaner may keep in a full pool."""
     pools, depth = snapshot[POOLS] or (), number(snapshot.setting("innodb_lru_scan_depth"))
-    return math.inf if depth is None else depth * len(pools) + _FULL * total(pool.size_pages for pool in pools)
+    return math.inf if depth is None else depth * len(pools) + MEMORY.full * total(pool.size_pages for pool in pools)
 
 
 def _unfilled(latest: Snapshot, freed: float) -> float | None:
@@ -319,7 +332,7 @@ def _unfilled(latest: Snapshot, freed: float) -> float | None:
 
 def with_room(size: float) -> float:
     """Bytes of a pool that has room for others beside what the curve says."""
-    return size + max(_BESIDE * size, _LEAST_BESIDE)
+    return size + max(MEMORY.beside * size, MEMORY.least_beside)
 
 
 def settings_digest(snapshot: Snapshot) -> str:

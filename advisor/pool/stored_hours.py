@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from advisor.files.stored import StoredItems, stored_items
 from advisor.observe.window import Window
 from advisor.pool.curve import Curve
-from advisor.pool.hours import MOST_HOURS, Hour, hour, with_hour
+from advisor.pool.hours import MEMORY, Hour, hour, with_hour
 from exporter.state_file import StateFile
 
 log = logging.getLogger(__name__)
@@ -52,4 +52,4 @@ class StoredHours:
 
 
 def _newest(hours: list[Hour]) -> tuple[Hour, ...]:
-    return tuple(sorted(hours, key=lambda remembered: remembered.at))[-MOST_HOURS:]
+    return tuple(sorted(hours, key=lambda remembered: remembered.at))[-MEMORY.most_hours :]

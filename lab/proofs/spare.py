@@ -12,7 +12,7 @@ from advisor.casetest.alterations import Alteration
 from advisor.observe.window import Window
 from advisor.pool import estimate
 from advisor.pool.errors import Unanswerable
-from advisor.pool.hours import WARM_UP, Hour, hour, with_hour
+from advisor.pool.hours import MEMORY, Hour, hour, with_hour
 from exporter.snapshot import Snapshot
 from lab.captures.scenarios.base import OBSERVABLE
 from lab.harness.measure import Work, pages_read, pool_statistic, repeat, together
@@ -97,7 +97,7 @@ def _pool_twice_the_data(trial: RuleTrial) -> None:
         PromisedLimit(what="pages read", unit="pages per second", before=before, most=most, after=after)
     )
     trial.before |= {
-        "hours": DAYS * 24 - WARM_UP / _HOUR,
+        "hours": DAYS * 24 - MEMORY.warm_up / _HOUR,
         "size": size,
         "size_mib": size / 2**20,
         "freed": size - smaller,

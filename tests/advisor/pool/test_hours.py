@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from advisor.facts.spare import SpareFacts
 from advisor.observe.window import Window
 from advisor.pool.curve import Curve, Estimate, Size
-from advisor.pool.hours import DAYS, LONGEST, Hour, ReadsAtSize, hour, settings_digest, spare, with_hour
+from advisor.pool.hours import MEMORY, Hour, ReadsAtSize, hour, settings_digest, spare, with_hour
 from tests.advisor.building import pool, snapshot, variables
 
 MIB = 2.0**20
@@ -85,7 +85,7 @@ def test_one_hour_of_a_nightly_job_keeps_the_pool() -> None:
     known[40] = replace(known[40], reads=0.0, sizes=(ReadsAtSize(TODAY * 0.75, 800.0, 900.0),))
     facts = found(tuple(known))
     assert facts.value == TODAY
-    assert facts.days >= DAYS
+    assert facts.days >= MEMORY.days
 
 
 def test_an_hour_with_other_settings_may_object_but_does_not_count_as_watched() -> None:
@@ -131,7 +131,7 @@ def test_each_hour_of_the_day_must_have_been_watched(missing: int) -> None:
 
 def test_hours_that_do_not_begin_on_the_hour_count_too() -> None:
     shifted = tuple(replace(each, at=each.at + 1234.0, seconds=3590.0) for each in hours(5, end=NOON - HOUR))
-    assert found(shifted).days >= DAYS
+    assert found(shifted).days >= MEMORY.days
 
 
 def test_part_of_an_hour_is_no_hour() -> None:
@@ -190,7 +190,7 @@ def test_the_memory_is_bounded_and_forgets_what_is_ahead_of_the_clock() -> None:
     memory: tuple[Hour, ...] = ()
     for newest in hours(40):
         memory = with_hour(memory, newest)
-    assert memory[0].at >= NOON - LONGEST
+    assert memory[0].at >= NOON - MEMORY.longest
     assert len(memory) == 35 * 24 + 1
     back = with_hour(memory, an_hour(NOON - 5 * HOUR))
     assert back[-1].at == NOON - 5 * HOUR

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from advisor.observe.window import Window
 from advisor.pool import stored_hours
-from advisor.pool.hours import MOST_HOURS, Hour, ReadsAtSize
+from advisor.pool.hours import MEMORY, Hour, ReadsAtSize
 from advisor.pool.stored_hours import StoredHours
 from exporter.state_file import StateFile
 from tests.advisor.building import pool, snapshot, variables
@@ -87,7 +87,7 @@ def test_an_hour_that_cannot_be_is_left_out(
 def test_the_largest_memory_takes_the_documented_room(tmp_path: Path) -> None:
     sizes = tuple(ReadsAtSize(1e11 / 3 + times, 1234.5678901234567, 1234.5678901234567) for times in range(4))
     hour = Hour(1_795_399_511.791233, 3599.123456789, 1_795_399_490.791233, 1e11, "0" * 16, True, 1 / 3, sizes)
-    hours = tuple(replace(hour, at=hour.at + 3600 * number) for number in range(MOST_HOURS))
+    hours = tuple(replace(hour, at=hour.at + 3600 * number) for number in range(MEMORY.most_hours))
     with StateFile(tmp_path, ADDRESS) as state:
         stored = StoredHours(state)
         stored.hours = hours
