@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
+from advisor.contract.fleet import FleetFinding
 from advisor.contract.links import Links
-from advisor.contract.recommendation import Evidence, Recommendation, Severity, about
+from advisor.contract.recommendation import Evidence, Recommendation, about
 from advisor.contract.visible import uncalled, visible, visible_lines
 from advisor.ledger import words
 from advisor.ledger.entry import Outcome
@@ -54,60 +55,56 @@ class Alert:
         }
 
 
-class Found(Protocol):
-    """What makes the labels of an alert."""
-
-    @property
-    def rule(self) -> str: ...  # noqa: D102 - as Recommendation has them
-    @property
-    def severity(self) -> Severity: ...  # noqa: D102
-    @property
-    def subject(self) -> Mapping[str, str]: ...  # noqa: D102
-
-
-def labels_of(found: Found, added: Mapping[str, str]) -> dict[str, str]:
+def labels_of(finding: Recommendation | FleetFinding, added: Mapping[str, str]) -> dict[str, str]:
     """The labels of a finding, as Prometheus' alert of it has them (charts/innodb-advisor/alerts).
 
     They stay the same while it holds, contain no number, and do not name the settings that it would change.
 
     Args:
-        found: The finding.
+        finding: Of a server, or of one of a fleet.
         added: Labels of all alerts, ``instance`` among them.
     """
-    own = {"alertname": NAME, "rule": found.rule, "severity": found.severity.value, "subject": about(found.subject)}
+    own = {
+        "alertname": NAME,
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "subject": about(finding.subject),
+    }
     known = {**added, **own}
     # For Alertmanager an empty label is a missing one.
     return {name: valid(value) for name, value in known.items() if value}
 
 
-def annotations_of(found: Recommendation, why: str, links: Links) -> dict[str, str]:
+def annotations_of(finding: Recommendation, why: str, links: Links) -> dict[str, str]:
     """The annotations of a finding, which may change while it holds."""
     return {
-        "summary": told(found.summary),
-        "description": shortened("\n".join(_description(found, why))),
-        "confidence": f"{found.confidence:g}",
-        "fingerprint": found.fingerprint,
-        "page_url": links.finding(found.fingerprint),
-        "runbook_url": links.rule(found.rule),
+        "summary": one_line(finding.summary),
+        "description": shortened("\n".join(_description(finding, why))),
+        "confidence": f"{finding.confidence:g}",
+        "fingerprint": finding.fingerprint,
+        "page_url": links.finding(finding.fingerprint),
+        "runbook_url": links.rule(finding.rule),
     }
 
 
 def with_outcome(annotations: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
     """The annotations of a finding that was followed, with what became of it."""
-    said = told(words.followed(outcome))
-    return {**annotations, "outcome": said, "description": shortened(f"outcome: {said}\n{annotations['description']}")}
+    text = one_line(words.followed(outcome))
+    return {**annotations, "outcome": text, "description": shortened(f"outcome: {text}\n{annotations['description']}")}
 
 
-def _description(found: Recommendation, why: str) -> Iterator[str]:
-    return described((*phrases.instructions(found), *advice.details(found)), found.evidence, why)
+def _description(finding: Recommendation, why: str) -> Iterator[str]:
+    return described((*phrases.instructions(finding), *advice.details(finding)), finding.evidence, why)
 
 
 def described(lines: Iterable[tuple[str, str]], evidence: Iterable[Evidence], why: str) -> Iterator[str]:
     """The lines of a description: what to do and to expect, by label; what it rests on; why."""
     yield from (f"{label}: {_line(label, line)}" for label, line in lines)
-    shown = [told(f"- {item.name.replace('_', ' ')}: {phrases.quantity(item)} ({item.source})") for item in evidence]
-    if shown:
-        yield from ("", "evidence:", *shown)
+    items = [
+        one_line(f"- {item.name.replace('_', ' ')}: {phrases.quantity(item)} ({item.source})") for item in evidence
+    ]
+    if items:
+        yield from ("", "evidence:", *items)
     if why:
         yield from ("", uncalled(visible_lines(why.strip())))
 
@@ -117,7 +114,7 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
-def told(text: str) -> str:
+def one_line(text: str) -> str:
     """One line of an annotation: Alertmanager's templates for chats pass it on as it is."""
     return uncalled(visible(text))
 
@@ -125,7 +122,7 @@ def told(text: str) -> str:
 def _line(label: str, line: str) -> str:
     """A line, whose statement is pasted as it is or not at all."""
     if label not in STATEMENTS:
-        return told(line)
+        return one_line(line)
     safe = uncalled(line)
     return line if safe == line else phrases.not_shown(safe)
 

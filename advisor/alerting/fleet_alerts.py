@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from urllib.parse import urlencode
 
-from advisor.alerting.alert import Alert, described, labels_of, shortened, told, valid
+from advisor.alerting.alert import Alert, described, labels_of, one_line, shortened, valid
 from advisor.alerting.schedule import AlertSchedule
 from advisor.contract.fleet import FleetFinding, FleetReport, Source
 from advisor.contract.links import Links
@@ -107,37 +107,37 @@ class FleetAlerts:
             else:
                 self._alerts.resolve(key)
 
-    def _annotations(self, found: FleetFinding) -> dict[str, str]:
-        rule = self._rules.rule_set.rule(found.rule)  # a sidecar may have rules that are not known here
-        known = rule.file.why if rule else ""
-        description = "\n".join(described(_lines(found), found.evidence, known))
+    def _annotations(self, finding: FleetFinding) -> dict[str, str]:
+        rule = self._rules.rule_set.rule(finding.rule)  # a sidecar may have rules that are not known here
+        why = rule.file.why if rule else ""
+        description = "\n".join(described(_lines(finding), finding.evidence, why))
         return {
-            "summary": told(f"{found.summary or found.rule} ({found.server})"),
+            "summary": one_line(f"{finding.summary or finding.rule} ({finding.server})"),
             "description": shortened(description),
-            **({} if found.confidence is None else {"confidence": f"{found.confidence:g}"}),
-            "fingerprint": found.fingerprint,
-            "source": found.source.value,
-            "page_url": self._data(found),
-            **({"runbook_url": self._links.rule(found.rule)} if known else {}),
+            **({} if finding.confidence is None else {"confidence": f"{finding.confidence:g}"}),
+            "fingerprint": finding.fingerprint,
+            "source": finding.source.value,
+            "page_url": self._data(finding),
+            **({"runbook_url": self._links.rule(finding.rule)} if why else {}),
         }
 
-    def _data(self, found: FleetFinding) -> str:
-        query = urlencode({"server": valid(found.server), "rule": found.rule})
+    def _data(self, finding: FleetFinding) -> str:
+        query = urlencode({"server": valid(finding.server), "rule": finding.rule})
         return f"{self._links.page}/advise?{query}"
 
 
 def _unseen(why: str) -> dict[str, str]:
-    return {"unseen": told(why)}
+    return {"unseen": one_line(why)}
 
 
-def _lines(found: FleetFinding) -> Iterator[tuple[str, str]]:
-    yield from phrases.instructions(found)
-    yield from _details(found)
+def _lines(finding: FleetFinding) -> Iterator[tuple[str, str]]:
+    yield from phrases.instructions(finding)
+    yield from _details(finding)
 
 
-def _details(found: FleetFinding) -> Iterator[tuple[str, str]]:
-    if found.effect is not None:
-        yield "effect", phrases.effect(found.effect)
-    yield from (("note", note) for note in found.notes)
-    confidence = "" if found.confidence is None else f", confidence {found.confidence:g}"
-    yield "rule", f"{found.rule}{confidence}, {found.fingerprint}"
+def _details(finding: FleetFinding) -> Iterator[tuple[str, str]]:
+    if finding.effect is not None:
+        yield "effect", phrases.effect(finding.effect)
+    yield from (("note", note) for note in finding.notes)
+    confidence = "" if finding.confidence is None else f", confidence {finding.confidence:g}"
+    yield "rule", f"{finding.rule}{confidence}, {finding.fingerprint}"

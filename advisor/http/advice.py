@@ -47,13 +47,13 @@ class Filter(LookBack):
         """The wanted part of the advice. Blind and failed rules have no subject: only ``rule`` leaves them out."""
 
         def aside(items: Sequence[SetAside]) -> tuple[SetAside, ...]:
-            return tuple(each for each in items if self._wants(each.recommendation))
+            return tuple(item for item in items if self._wants(item.recommendation))
 
         return advice.model_copy(
             update={
                 "recommendations": tuple(filter(self._wants, advice.recommendations)),
-                "blind": tuple(each for each in advice.blind if self._wants_rule(each.rule)),
-                "failed": tuple(each for each in advice.failed if self._wants_rule(each.rule)),
+                "blind": tuple(blind for blind in advice.blind if self._wants_rule(blind.rule)),
+                "failed": tuple(failed for failed in advice.failed if self._wants_rule(failed.rule)),
                 "suppressed": aside(advice.suppressed),
                 "overruled": aside(advice.overruled),
             }
@@ -62,12 +62,12 @@ class Filter(LookBack):
     def _wants_rule(self, rule: str) -> bool:
         return not self.rule or rule in self.rule
 
-    def _wants(self, found: Recommendation) -> bool:
+    def _wants(self, finding: Recommendation) -> bool:
         return (
-            self._wants_rule(found.rule)
-            and (self.severity is None or found.severity.rank >= self.severity.rank)
-            and (self.schema_ is None or found.subject.get("schema") == self.schema_)
-            and (self.table is None or found.subject.get("table") == self.table)
+            self._wants_rule(finding.rule)
+            and (self.severity is None or finding.severity.rank >= self.severity.rank)
+            and (self.schema_ is None or finding.subject.get("schema") == self.schema_)
+            and (self.table is None or finding.subject.get("table") == self.table)
         )
 
 
@@ -143,9 +143,9 @@ async def finding(
         if before is None:
             raise
         return as_asked(form, resolution.gone(before, ledger, None, str(unseen)), outcomes.gone)
-    found = _found(last.advice, fingerprint)
-    if found is not None:
-        return as_asked(form, graded(found, ledger), documents.finding)
+    current = _current(last.advice, fingerprint)
+    if current is not None:
+        return as_asked(form, graded(current, ledger), documents.finding)
     if before is not None:
         return as_asked(form, resolution.gone(before, ledger, last), outcomes.gone)
     raise HTTPException(
@@ -154,8 +154,8 @@ async def finding(
     )
 
 
-def _found(advice: Advice, fingerprint: str) -> Recommendation | SetAside | None:
+def _current(advice: Advice, fingerprint: str) -> Recommendation | SetAside | None:
     for aside in (*advice.suppressed, *advice.overruled):
         if aside.recommendation.fingerprint == fingerprint:
             return aside
-    return next((each for each in advice.recommendations if each.fingerprint == fingerprint), None)
+    return next((finding for finding in advice.recommendations if finding.fingerprint == fingerprint), None)

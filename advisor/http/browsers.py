@@ -50,7 +50,7 @@ class Names:
     def __init__(self, allowed: Iterable[str] = (), external_url: str | None = None, *, local: bool = False) -> None:
         page = urlsplit(external_url or "")
         self._origin = f"{page.scheme}://{page.netloc}".lower()
-        self._allowed = {_plain(each) for each in (*allowed, page.hostname or "") if each}
+        self._allowed = {_plain(name) for name in (*allowed, page.hostname or "") if name}
         self._local = local
 
     def require(self, headers: Headers) -> None:
@@ -62,7 +62,7 @@ class Names:
         Raises:
             HTTPException: 421.
         """
-        browser = any(each in headers for each in _OF_BROWSERS)
+        browser = any(name in headers for name in _OF_BROWSERS)
         if self._knows(headers.get("host", "")) or not (self._local or browser):
             return
         raise HTTPException(
@@ -90,10 +90,10 @@ class Names:
             raise HTTPException(HTTPStatus.FORBIDDEN, "a page of another site sent this")
 
     def _knows(self, host: str) -> bool:
-        found = _HOST.fullmatch(host)
-        if found is None:
+        match = _HOST.fullmatch(host)
+        if match is None:
             return False
-        name = _plain(found[1] or found[2])
+        name = _plain(match[1] or match[2])
         if name in ("", "localhost", *self._allowed) or name.endswith(".localhost") or _is_address(name):
             return True
         return not self._local and ("." not in name or name.endswith(_PRIVATE))

@@ -26,13 +26,13 @@ class LookBack(BaseModel):
 
 
 async def _service(request: Request) -> Service:
-    found: Service = request.app.state.service
-    return found
+    service: Service = request.app.state.service
+    return service
 
 
 async def _book(request: Request) -> Rulebook:
-    found: Rulebook = request.app.state.book
-    return found
+    book: Rulebook = request.app.state.book
+    return book
 
 
 TheBook = Annotated[Rulebook, Depends(_book)]

@@ -64,20 +64,22 @@ def rule(  # in a thread: it reads the file again
 ) -> Response:
     """The rule in the form that is accepted best."""
     rule_set = book.rule_set
-    found = rule_set.rule(rule_id)
-    if found is None:
+    current = rule_set.rule(rule_id)
+    if current is None:
         known = near(rule_id, rule_set.origins)
         raise HTTPException(HTTPStatus.NOT_FOUND, f"no rule {rule_id}; {known}")
     form = negotiated(request, _FORMS)
     match form:
         case "application/json":
-            text = json_of(found.file, by_alias=True, exclude_unset=True)
+            text = json_of(current.file, by_alias=True, exclude_unset=True)
         case "text/markdown":
-            text = as_markdown(found, rule_set.origins[rule_id])
+            text = as_markdown(current, rule_set.origins[rule_id])
         case "text/html":
-            return pages.read(found.file.title, as_page(found, rule_set.origins[rule_id]), 1, request.app.state.links)
+            return pages.read(
+                current.file.title, as_page(current, rule_set.origins[rule_id]), 1, request.app.state.links
+            )
         case _:
-            text = as_yaml(found)
+            text = as_yaml(current)
     return written(text, form)
 
 
@@ -121,10 +123,10 @@ def read_runbooks() -> Mapping[str, str]:
 def as_markdown(rule: Rule, origin: Origin) -> str:
     """The rule's page, with what its cases show."""
     try:
-        found = cases.load(rule)
+        rule_cases = cases.load(rule)
     except FileError:  # a rule of the user's need not have any
-        found = ()
-    return page.markdown(rule, origin, [f"{each.name}: `{_recording(each)}`" for each in found])
+        rule_cases = ()
+    return page.markdown(rule, origin, [f"{case.name}: `{_recording(case)}`" for case in rule_cases])
 
 
 def as_page(rule: Rule, origin: Origin) -> str:
@@ -158,9 +160,9 @@ def _folded(value: Any) -> Any:
     """The value, with texts of several lines as blocks."""
     match value:
         case Mapping():
-            return {key: _folded(each) for key, each in value.items()}
+            return {key: _folded(part) for key, part in value.items()}
         case list():
-            return [_folded(each) for each in value]
+            return [_folded(part) for part in value]
         case str() if "\n" in value:
             return LiteralScalarString(value)
     return value

@@ -42,14 +42,14 @@ router = APIRouter(tags=["fleet"])
 
 
 async def _watch(request: Request) -> Watch:
-    found: Watch = request.app.state.watch
-    return found
+    watch: Watch = request.app.state.watch
+    return watch
 
 
 TheWatch = Annotated[Watch, Depends(_watch)]
 
 
-class Wanted(BaseModel):
+class FleetFilter(BaseModel):
     """Which findings are wanted; by default all."""
 
     model_config = ConfigDict(extra="forbid")
@@ -58,12 +58,12 @@ class Wanted(BaseModel):
     rule: list[str] = Field([], description="Of these rules; may be repeated.", examples=[["scan-exceeds-buffer-pool"]])
     severity: Severity | None = Field(None, description="Of this severity and above.", examples=["warning"])
 
-    def finds(self, found: FleetFinding) -> bool:
+    def finds(self, finding: FleetFinding) -> bool:
         """Whether a finding is wanted."""
         return (
-            (self.server is None or found.server == self.server)
-            and (not self.rule or found.rule in self.rule)
-            and (self.severity is None or found.severity.rank >= self.severity.rank)
+            (self.server is None or finding.server == self.server)
+            and (not self.rule or finding.rule in self.rule)
+            and (self.severity is None or finding.severity.rank >= self.severity.rank)
         )
 
 
@@ -109,7 +109,7 @@ async def fleet(request: Request, watch: TheWatch) -> Response:
         }
     ),
 )
-async def advise(request: Request, wanted: Annotated[Wanted, Query()], watch: TheWatch, book: TheBook) -> Response:
+async def advise(request: Request, wanted: Annotated[FleetFilter, Query()], watch: TheWatch, book: TheBook) -> Response:
     """The findings that are wanted."""
     form, report = negotiated(request, _FORMS), _last(watch)
     _require_known(wanted, report, book)
@@ -142,8 +142,8 @@ async def advise(request: Request, wanted: Annotated[Wanted, Query()], watch: Th
 )
 async def scrape(request: Request) -> Response:
     """All families."""
-    found: Exposed = request.app.state.exposed
-    return await found.answer(request)
+    exposed: Exposed = request.app.state.exposed
+    return await exposed.answer(request)
 
 
 @router.get(
@@ -158,14 +158,14 @@ async def scrape(request: Request) -> Response:
 async def readyz(watch: TheWatch) -> str:
     """There was a reading."""
     _last(watch)
-    said = stale(watch)
-    return f"ok, but {said}\n" if said else "ok\n"
+    problem = stale(watch)
+    return f"ok, but {problem}\n" if problem else "ok\n"
 
 
 def stale(watch: Watch) -> str:
     """Why the last report is old, for people; empty if it is not."""
-    said = visible(watch.stale)
-    return f"{said}; what is shown is {duration(watch.age)} old" if said and watch.age is not None else said
+    problem = visible(watch.stale)
+    return f"{problem}; what is shown is {duration(watch.age)} old" if problem and watch.age is not None else problem
 
 
 def _last(watch: Watch) -> FleetReport:
@@ -184,10 +184,10 @@ def _age(watch: Watch) -> dict[str, Any]:
     }
 
 
-def _require_known(wanted: Wanted, report: FleetReport, book: Rulebook) -> None:
+def _require_known(wanted: FleetFilter, report: FleetReport, book: Rulebook) -> None:
     """Refuse names of nothing. A sidecar may have rules that are not known here."""
     for rule in wanted.rule:
-        if book.rule_set.rule(rule) is None and all(each.rule != rule for each in report.rules):
+        if book.rule_set.rule(rule) is None and all(total.rule != rule for total in report.rules):
             why = f"no rule {rule}: no finding is of it, and /rules/{rule} is not there"
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, why)
     if wanted.server is not None:
@@ -198,41 +198,41 @@ def _require_known(wanted: Wanted, report: FleetReport, book: Rulebook) -> None:
 
 
 def _names(report: FleetReport) -> Iterable[str]:
-    yield from (each.name for each in report.servers)
-    yield from (each.server for each in report.vanished)
-    for some in report.not_asked:
-        yield from some.servers
+    yield from (server.name for server in report.servers)
+    yield from (server.server for server in report.vanished)
+    for group in report.not_asked:
+        yield from group.servers
 
 
 def _near(name: str, known: Iterable[str]) -> str:
     """Servers with this in their names; difflib would take seconds for thousands of them."""
-    close = sorted((each for each in known if name in each), key=lambda each: (len(each), each))[:_NAMED]
+    close = sorted((server for server in known if name in server), key=lambda server: (len(server), server))[:_NAMED]
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
-def _part(wanted: Wanted, report: FleetReport) -> FleetReport:
+def _part(wanted: FleetFilter, report: FleetReport) -> FleetReport:
     """The part of a report that is about the findings and servers that are wanted."""
-    if wanted == Wanted():
+    if wanted == FleetFilter():
         return report
     one = wanted.server
 
     def about(servers: Iterable[str]) -> tuple[str, ...]:
-        return tuple(each for each in servers if one is None or each == one)
+        return tuple(server for server in servers if one is None or server == one)
 
     findings = tuple(filter(wanted.finds, report.findings))
-    rules = {each.rule for each in findings}
-    asked = (NotAsked(servers=about(each.servers), reason=each.reason) for each in report.not_asked)
+    rules = {finding.rule for finding in findings}
+    asked = (NotAsked(servers=about(group.servers), reason=group.reason) for group in report.not_asked)
     return report.model_copy(
         update={
-            "servers": tuple(each for each in report.servers if one is None or each.name == one),
+            "servers": tuple(server for server in report.servers if one is None or server.name == one),
             "findings": findings,
-            "rules": tuple(each for each in report.rules if each.rule in rules) if one is None else (),
-            "top_servers": tuple(each for each in report.top_servers if one is None or each.server == one),
+            "rules": tuple(total for total in report.rules if total.rule in rules) if one is None else (),
+            "top_servers": tuple(server for server in report.top_servers if one is None or server.server == one),
             "best": report.best if report.best is not None and wanted.finds(report.best) else None,
             "blind": () if wanted.rule or one else report.blind,
-            "not_asked": tuple(each for each in asked if each.servers),
+            "not_asked": tuple(group for group in asked if group.servers),
             "not_modelled": about(report.not_modelled),
-            "vanished": tuple(each for each in report.vanished if one is None or each.server == one),
+            "vanished": tuple(server for server in report.vanished if one is None or server.server == one),
             "capacity": None,
         }
     )

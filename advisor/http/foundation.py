@@ -28,7 +28,7 @@ Application = FastAPI
 Background = Callable[[], Coroutine[Any, Any, None]]
 
 
-def _say_if_it_died(task: asyncio.Task[None]) -> None:
+def _log_failure(task: asyncio.Task[None]) -> None:
     """The service would answer on with what it knew last, and nobody would be told why it is old."""
     if not task.cancelled() and task.exception() is not None:
         log.critical("what runs in the background has failed; /healthz says so", exc_info=task.exception())
@@ -49,13 +49,13 @@ def application(
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         to_thread.current_default_thread_limiter().total_tokens = _THREADS
-        running = [asyncio.create_task(each()) for each in background]
+        running = [asyncio.create_task(run()) for run in background]
         app.state.running += running
-        for each in running:
-            each.add_done_callback(_say_if_it_died)
+        for task in running:
+            task.add_done_callback(_log_failure)
         yield
-        for each in running:
-            each.cancel()
+        for task in running:
+            task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
     app = FastAPI(

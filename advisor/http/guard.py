@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from advisor.http import problems
 from advisor.http.browsers import SECURITY_HEADERS, Names
-from advisor.http.limits import Bucket, Rate, too_often
+from advisor.http.limits import Bucket, too_often
 from advisor.http.logins import Logins
 from advisor.http.web_configuration import RateLimit, WebConfig
 from advisor.http.web_settings import WebSettings
@@ -84,7 +84,7 @@ class Guard:
         except Exception as error:  # noqa: BLE001 - the client gets a problem for any error
             # An endpoint's error is logged and answered already; in the middle of a response the connection is closed.
             if not began:
-                await problems.unexpected(error)(scope, receive, with_headers)
+                await problems.response(problems.unexpected(error))(scope, receive, with_headers)
 
     async def _check(self, config: WebConfig, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -108,8 +108,8 @@ class Guard:
     def _limit_rate(self, limit: RateLimit | None) -> None:
         """Apply the limit of the web configuration."""
         if limit != self._limit[0]:
-            rate = Rate(limit.burst, 1 / limit.interval) if limit and limit.interval else None
-            self._limit = limit, Bucket(rate, self._clock) if rate else None
+            limited = limit is not None and limit.interval > 0
+            self._limit = limit, Bucket(limit.burst, 1 / limit.interval, self._clock) if limit and limited else None
         bucket = self._limit[1]
         if bucket is not None:
             wait = bucket.wait()

@@ -46,10 +46,10 @@ def history(  # in a thread: a thousand outcomes take a while to write
     """The part of the history that is wanted."""
     form = negotiated(request, _FORMS)
     _refuse_unknown(wanted, service)
-    found = service.history(wanted)
+    answer = service.history(wanted)
     if form == "text/html":
-        return pages.read("History", html.html(outcomes.history(found)))
-    return as_asked(form, found, outcomes.history)
+        return pages.read("History", html.html(outcomes.history(answer)))
+    return as_asked(form, answer, outcomes.history)
 
 
 def _refuse_unknown(wanted: HistoryFilter, service: Service) -> None:

@@ -16,27 +16,21 @@ from starlette.exceptions import HTTPException
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
-    """So many tokens at once, and then so many a second."""
-
-    burst: float
-    per_second: float
-
-
-@dataclass(frozen=True, slots=True)
 class Rates:
-    """What a sidecar affords. A question to the model, the dearest, takes two tokens.
+    """What a sidecar affords, in tokens. A question to the model, the dearest, takes two.
 
     Attributes:
-        address: Of each client. A page takes one token a refresh, and one for each step of its sliders.
-        together: Of all clients: twice as much, so that one cannot keep the others out.
+        burst: Tokens of each client at once.
+        per_second: And then a second. A page takes one a refresh, and one for each step of its sliders.
+        clients: All clients together have so many times as much, so that one cannot keep the others out.
         models: Questions to the model in progress or waiting. It answers one at a time, in some seconds; the last of
             so many is answered within the minute that a connection has.
         addresses: Clients that are remembered, the latest; the limit of all holds in any case.
     """
 
-    address: Rate = Rate(40, 2)
-    together: Rate = Rate(80, 4)
+    burst: float = 40
+    per_second: float = 2
+    clients: float = 2
     models: int = 8
     addresses: int = 1024
 
@@ -45,20 +39,20 @@ RATES = Rates()
 
 
 class Bucket:
-    """The tokens that are left of a rate."""
+    """So many tokens at once, and then so many a second."""
 
-    __slots__ = ("_at", "_clock", "_left", "_rate")
+    __slots__ = ("_at", "_burst", "_clock", "_left", "_per_second")
 
-    def __init__(self, rate: Rate, clock: Callable[[], float]) -> None:
-        self._rate, self._clock = rate, clock
-        self._left, self._at = rate.burst, clock()
+    def __init__(self, burst: float, per_second: float, clock: Callable[[], float]) -> None:
+        self._burst, self._per_second, self._clock = burst, per_second, clock
+        self._left, self._at = burst, clock()
 
     def wait(self, tokens: int = 1) -> float:
         """Seconds until there are so many tokens; 0 if there are."""
         now = self._clock()
-        self._left = min(self._rate.burst, self._left + (now - self._at) * self._rate.per_second)
+        self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
         self._at = now
-        return 0.0 if self._left >= tokens else (tokens - self._left) / self._rate.per_second
+        return 0.0 if self._left >= tokens else (tokens - self._left) / self._per_second
 
     def take(self, tokens: int = 1) -> None:
         """Take tokens that are there."""
@@ -69,8 +63,8 @@ class Limits:
     """Limits of costly requests, for each address and for all."""
 
     def __init__(self, rates: Rates = RATES, clock: Callable[[], float] = time.monotonic) -> None:
-        self._together = Bucket(rates.together, clock)
-        self._of = functools.lru_cache(rates.addresses)(lambda _address: Bucket(rates.address, clock))
+        self._together = Bucket(rates.clients * rates.burst, rates.clients * rates.per_second, clock)
+        self._of = functools.lru_cache(rates.addresses)(lambda _address: Bucket(rates.burst, rates.per_second, clock))
         self._models, self._asked = rates.models, 0
 
     def spend(self, address: str, tokens: int) -> None:

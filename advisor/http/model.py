@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
-from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Annotated
 
@@ -22,7 +20,7 @@ from advisor.http.problems import UNSEEN, documented
 from advisor.observe.window import Window
 from advisor.pool import sweep as sweeps
 from advisor.pool.answer import MissCurve
-from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
 from advisor.pool.ranges import MOST_POINTS, POINTS, SettingRanges, ranges
 from advisor.pool.settings import SETTINGS_OF_MODEL
@@ -99,8 +97,7 @@ class SweepQuestion(BaseModel):
 )
 async def whatif(question: Question, wanted: TheLookBack, service: TheService) -> WhatIf:
     """The model's answer."""
-    with _problems():
-        return await service.what_if(question.set, wanted.window)
+    return await service.what_if(question.set, wanted.window)
 
 
 @router.post(
@@ -133,8 +130,7 @@ async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheServic
             loads=loads,
         )
 
-    with _problems():
-        return await service.ask(ask, wanted.window)
+    return await service.ask(ask, wanted.window)
 
 
 @router.get(
@@ -147,8 +143,7 @@ async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheServic
 )
 async def settings(wanted: TheLookBack, service: TheService) -> SettingRanges:
     """Their ranges."""
-    with _problems():
-        return await service.look_at(ranges, wanted.window)
+    return await service.look_at(ranges, wanted.window)
 
 
 @router.get(
@@ -174,11 +169,11 @@ async def curve(request: Request, wanted: TheLookBack, service: TheService) -> R
     form = negotiated(request, (*_FORMS, HTML))
     form = SVG if form == HTML else form
     try:
-        found = await service.curve(wanted.window)
+        answer = await service.curve(wanted.window)
     except Unanswerable as error:
         raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"there is no miss curve: {error}") from error
     policy = {"Content-Security-Policy": _policy()} if form == SVG else {}
-    return written(_written(found, form), form, {**NEGOTIATED, **policy})
+    return written(_written(answer, form), form, {**NEGOTIATED, **policy})
 
 
 def _policy() -> str:
@@ -190,22 +185,11 @@ def _policy() -> str:
     )
 
 
-def _written(found: MissCurve, form: str) -> str:
+def _written(answer: MissCurve, form: str) -> str:
     match form:
         case "image/svg+xml":
-            return curve_svg.svg(found)
+            return curve_svg.svg(answer)
         case "text/plain":
-            return text.text(models.curve(found))
+            return text.text(models.curve(answer))
         case _:
-            return json_of(found)
-
-
-@contextlib.contextmanager
-def _problems() -> Iterator[None]:
-    """Refusals of the model as problems."""
-    try:
-        yield
-    except Refused as error:
-        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from error
-    except Unanswerable as error:
-        raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"the model has no answer: {error}") from error
+            return json_of(answer)

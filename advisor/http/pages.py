@@ -21,7 +21,7 @@ _SWAGGER = (
 )  # only Swagger UI's files are used, not the package's code
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 FILES = {
-    **{each.relative_to(_OWN).as_posix(): each for each in sorted(_OWN.rglob("*")) if each.suffix in _TYPES},
+    **{file.relative_to(_OWN).as_posix(): file for file in sorted(_OWN.rglob("*")) if file.suffix in _TYPES},
     **{name: _SWAGGER / name for name in ("swagger-ui-bundle.js", "swagger-ui.css")},
 }
 """What the pages load, by the path behind /page/."""

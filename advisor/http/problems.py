@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from advisor.advice.service import Unseen
 from advisor.contract.visible import visible
 from advisor.http.answers import Json
+from advisor.pool.errors import Refused, Unanswerable
 
 log = logging.getLogger(__name__)
 
@@ -65,13 +66,13 @@ def documented(
         return {MEDIA_TYPE: {"schema": Problem.model_json_schema(), "example": _body(status, detail)}}
 
     forms = {**({} if answer is None else {"application/json": {"example": answer}}), **(content or {})}
-    found: dict[int | str, dict[str, Any]] = {200: {"content": forms}} if forms else {}
-    found |= {
+    answers: dict[int | str, dict[str, Any]] = {200: {"content": forms}} if forms else {}
+    answers |= {
         status: {"description": HTTPStatus(status).phrase, "content": shown(status, detail)}
         for status, detail in examples.items()
     }
-    found["default"] = {"description": "Any other problem", "content": shown(500, _UNEXPECTED)}
-    return found
+    answers["default"] = {"description": "Any other problem", "content": shown(500, _UNEXPECTED)}
+    return answers
 
 
 def near(name: str, known: Iterable[str]) -> str:
@@ -81,18 +82,31 @@ def near(name: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
 
 
-def unexpected(error: Exception) -> Json:
-    """The answer to an unexpected error. The log has the error; the client gets none of it."""
+def unexpected(error: Exception) -> HTTPException:
+    """The problem of an unexpected error. The log has the error; the client gets none of it."""
     log.error("unexpected error", exc_info=error)
-    return response(HTTPException(HTTPStatus.INTERNAL_SERVER_ERROR, _UNEXPECTED))
+    return HTTPException(HTTPStatus.INTERNAL_SERVER_ERROR, _UNEXPECTED)
 
 
 def install(app: FastAPI) -> None:
     """Answer every error of the application with a problem."""
-    app.add_exception_handler(Unseen, _http_problem)
-    app.add_exception_handler(HTTPException, _http_problem)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(Exception, _unexpected)
+
+    def handle(kind: type[Exception], problem: Callable[[Any], HTTPException]) -> None:
+        async def handler(_: Request, error: Exception) -> Response:
+            return response(problem(error))
+
+        app.add_exception_handler(kind, handler)
+
+    handle(HTTPException, lambda error: error)
+    handle(Unseen, lambda error: HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, str(error)))
+    handle(Refused, lambda error: HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)))
+    handle(
+        Unanswerable, lambda error: HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"the model has no answer: {error}")
+    )
+    handle(
+        RequestValidationError, lambda error: HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, _sentence(error.errors()))
+    )
+    handle(Exception, unexpected)
 
 
 def _body(status: int, detail: str) -> dict[str, Any]:
@@ -110,21 +124,9 @@ def response(error: HTTPException) -> Json:
     return Json(_body(error.status_code, error.detail), error.status_code, headers=headers, media_type=MEDIA_TYPE)
 
 
-async def _http_problem(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException | Unseen)  # noqa: S101 - registered for these
-    if isinstance(error, Unseen):  # nothing is known of the server
-        return response(HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, str(error)))
-    return response(error)
-
-
-async def _invalid(_: Request, error: Exception) -> Response:
-    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
-    return response(HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, _sentence(error.errors())))
-
-
 def _sentence(errors: Iterable[Mapping[str, Any]]) -> str:
     """The first error; an unknown key comes before a missing one, which is probably the same one misspelt."""
-    first = min(errors, key=lambda each: each["type"] != "extra_forbidden")
+    first = min(errors, key=lambda error: error["type"] != "extra_forbidden")
     if first["type"] == "json_invalid":
         return f"the body is not JSON: {first['ctx']['error']}"
     where, *path = map(str, first["loc"])
@@ -132,7 +134,3 @@ def _sentence(errors: Iterable[Mapping[str, Any]]) -> str:
     if words is None:
         words = str(first["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
     return f"{'.'.join(path) or f'the {where}'} {words}"
-
-
-async def _unexpected(_: Request, error: Exception) -> Response:
-    return unexpected(error)

@@ -68,20 +68,20 @@ async def rules(request: Request, response: Response, service: TheService) -> Ru
     judged_at = {} if assessment is None else assessment.judged_at
     rule_set, latest = service.book.rule_set, service.source.latest
     server = None if latest is None else latest.server
-    found = Rules(
+    answer = Rules(
         rules=tuple(
-            _now(each, rule_set.origins[each.id], server, states.get(each.id)).model_copy(
-                update={"judged_at": judged_at.get(each.id)}
+            _now(rule, rule_set.origins[rule.id], server, states.get(rule.id)).model_copy(
+                update={"judged_at": judged_at.get(rule.id)}
             )
-            for each in rule_set.rules
+            for rule in rule_set.rules
         ),
         loaded_at=rule_set.loaded_at,
         problem=None if service.book.problem is None else str(service.book.problem),
     )
     if wants_page(request):
-        return pages.read("Rules", html.html(_document(found)))
+        return pages.read("Rules", html.html(_document(answer)))
     response.headers.update(NEGOTIATED)
-    return found
+    return answer
 
 
 class Reloaded(Frozen):

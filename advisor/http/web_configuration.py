@@ -49,8 +49,8 @@ CURVES: Mapping[str, str] = {
 
 
 def _bcrypt(written: str) -> str:
-    found = _HASH.fullmatch(written)
-    if not found or int(found[1]) not in _COSTS:
+    match = _HASH.fullmatch(written)
+    if not match or int(match[1]) not in _COSTS:
         # The message does not show the value: it may be the password itself.
         raise ValueError("must be a bcrypt hash, which begins with $2y$; htpasswd -nBC 10 USER makes one")
     return written
@@ -82,9 +82,9 @@ def _client_auth(written: str) -> str:
 
 
 def _suites(written: tuple[str, ...]) -> tuple[str, ...]:
-    for each in written:
-        if each not in CIPHERS:
-            raise ValueError(f"there is no cipher suite {each}; there are {', '.join(CIPHERS)}")
+    for name in written:
+        if name not in CIPHERS:
+            raise ValueError(f"there is no cipher suite {name}; there are {', '.join(CIPHERS)}")
     if written and not any(map(CIPHERS.__getitem__, written)):
         raise ValueError(
             "names no suite of TLS 1.2, and those of TLS 1.3 are always on: set min_version: TLS13 instead"
@@ -93,9 +93,9 @@ def _suites(written: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _curves(written: tuple[str, ...]) -> tuple[str, ...]:
-    for each in written:
-        if each not in CURVES:
-            raise ValueError(f"there is no curve {each}; there are {', '.join(CURVES)}")
+    for name in written:
+        if name not in CURVES:
+            raise ValueError(f"there is no curve {name}; there are {', '.join(CURVES)}")
     if len(written) > 1:
         raise ValueError("Python's TLS can be told one curve, not an order of several: name one, or leave it out")
     return written

@@ -114,7 +114,7 @@ def _files(document: Document[WebConfig]) -> tuple[Path, ...]:
     """The files that it names."""
     tls = document.content.tls_server_config
     named = (tls.cert_file, tls.key_file, tls.client_ca_file) if tls else ()
-    return tuple(document.path.parent / each for each in named if each)
+    return tuple(document.path.parent / file for file in named if file)
 
 
 def _context(document: Document[WebConfig]) -> ssl.SSLContext | None:
@@ -147,10 +147,8 @@ def _context(document: Document[WebConfig]) -> ssl.SSLContext | None:
 
 def _names(certificate: Mapping[str, Any] | None) -> set[str]:
     """The subject alternative names of a certificate that ``getpeercert`` returned: DNS, IP, e-mail and URI."""
-    found = set()
-    for kind, name in (certificate or {}).get("subjectAltName", ()):
-        found.add(str(ipaddress.ip_address(name)) if kind == "IP Address" else name)
-    return found
+    names = (certificate or {}).get("subjectAltName", ())
+    return {str(ipaddress.ip_address(name)) if kind == "IP Address" else name for kind, name in names}
 
 
 def _load_certificate(document: Document[WebConfig], tls: ServerTls, into: ssl.SSLContext) -> None:

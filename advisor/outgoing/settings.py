@@ -146,7 +146,7 @@ def named_files(document: Document[Config]) -> tuple[Path, ...]:
     named = [tls.ca_file, tls.cert_file, tls.key_file]
     named += [config.basic_auth.password_file] if config.basic_auth else []
     named += [config.authorization.credentials_file] if config.authorization else []
-    return tuple(document.path.parent / each for each in named if each)
+    return tuple(document.path.parent / file for file in named if file)
 
 
 def _authorization(document: Document[Config]) -> str | None:

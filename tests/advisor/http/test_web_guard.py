@@ -133,7 +133,7 @@ CHEAP = ("/metrics", "/healthz", "/readyz", "/advise", "/")
 async def test_what_costs_is_limited_for_each_client_and_nothing_else_is(
     breaking: FastAPI, method: str, path: str, body: object, tokens: int
 ) -> None:
-    guard, burst = Guard(breaking), round(RATES.address.burst / tokens)
+    guard, burst = Guard(breaking), round(RATES.burst / tokens)
     async with asking(guard, "192.0.2.2") as greedy, asking(guard, "192.0.2.3") as other:
         assert {(await greedy.request(method, path, json=body)).status_code for _ in range(burst)} == {200}
         limited = await greedy.request(method, path, json=body)
