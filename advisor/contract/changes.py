@@ -29,7 +29,7 @@ def refuses(server: Server, setting: str, value: SettingValue) -> str | None:
         KeyError: The setting is not in knowledge.toml.
     """
     known = SETTINGS[setting]
-    reasons = known.known.refused
+    reasons = known.entry.refused
     if "anywhere" in reasons:
         return f"{setting} cannot be changed: {reasons['anywhere']}"
     if server.managed is not None and server.managed in reasons:
@@ -57,7 +57,7 @@ def change_on(server: Server, setting: str, before: SettingValue | None, after: 
         KeyError: The setting is not in knowledge.toml.
     """
     known = SETTINGS[setting]
-    dynamic, persisted = known.dynamic_on(server), known.known.persisted and server.set_persist
+    dynamic, persisted = known.dynamic_on(server), known.entry.persisted and server.set_persist
     apply: tuple[str, ...] = ()
     persist: tuple[str, ...] = ()
     undo = None
@@ -85,11 +85,11 @@ def change_at(latest: Snapshot, setting: str, before: SettingValue | None, after
 
     Newer releases of MariaDB need a restart to grow the pool beyond innodb_buffer_pool_size_max.
     """
-    found = change_on(latest.server, setting, before, after)
+    change = change_on(latest.server, setting, before, after)
     largest = number(latest.setting("innodb_buffer_pool_size_max"))
     if setting == "innodb_buffer_pool_size" and largest and isinstance(after, float) and after > largest:
-        return at_restart(found)
-    return found
+        return at_restart(change)
+    return change
 
 
 def at_restart(change: Change) -> Change:
@@ -113,7 +113,7 @@ def action_on(server: Server, action: Action) -> Action:
 
 def _notes(server: Server, setting: str, *, dynamic: bool) -> list[str]:
     notes = []
-    if dynamic and SETTINGS[setting].known.scope == "session":
+    if dynamic and SETTINGS[setting].entry.scope == "session":
         notes.append("Open sessions keep their value; only new sessions get this one.")
     if not dynamic and server.managed is not None:
         notes.append("It takes effect when the instance is restarted.")

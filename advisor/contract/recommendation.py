@@ -192,3 +192,8 @@ def tidy(value: float) -> Number:
     if value == int(value):
         return int(value)
     return float(f"{value:.4g}") if abs(value) < 1000 else round(value)
+
+
+def tidy_or_none(value: float | None) -> Number | None:
+    """The same of a number that may not be known."""
+    return None if value is None else tidy(value)

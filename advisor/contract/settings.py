@@ -22,48 +22,48 @@ class Setting:
 
     Attributes:
         name: Its name in SHOW GLOBAL VARIABLES.
-        known: Its entry in the knowledge file.
+        entry: In the knowledge file.
     """
 
     name: str
-    known: knowledge.SettingEntry
+    entry: knowledge.SettingEntry
 
     @property
     def kind(self) -> Literal["number", "text"]:
         """``number``, for whole numbers in ``unit``, or ``text``, for words such as ON and OFF."""
-        return self.known.kind
+        return self.entry.kind
 
     @property
     def unit(self) -> knowledge.Unit:
         """The unit of a number; empty for a text or a number without one."""
-        return self.known.unit
+        return self.entry.unit
 
     def exists_on(self, server: Server) -> bool:
         """Whether the server has it."""
-        return self.known.exists.on(server.family, server.version)
+        return self.entry.exists.on(server.family, server.version)
 
     def dynamic_on(self, server: Server) -> bool:
         """Whether SET GLOBAL takes effect there without a restart."""
-        return self.known.dynamic.on(server.family, server.version) is True
+        return self.entry.dynamic.on(server.family, server.version) is True
 
     def minimum_on(self, server: Server | None) -> int | None:
         """The smallest accepted number; None where not known."""
-        known = self.known.minimum
-        return min(known.values(), default=None) if server is None else known.on(server.family, server.version)
+        minimum = self.entry.minimum
+        return min(minimum.values(), default=None) if server is None else minimum.on(server.family, server.version)
 
     def maximum_on(self, server: Server | None) -> int | None:
         """The largest accepted number; None where not known."""
-        known = self.known.maximum
-        return max(known.values(), default=None) if server is None else known.on(server.family, server.version)
+        maximum = self.entry.maximum
+        return max(maximum.values(), default=None) if server is None else maximum.on(server.family, server.version)
 
     def words_on(self, server: Server | None) -> tuple[str, ...]:
         """The accepted words of a text; empty for numbers."""
-        known = self.known
-        if server is not None and server.windows and known.windows_words is not None:
-            return known.windows_words
-        if server is not None:
-            return known.words.on(server.family, server.version) or ()
-        return tuple(dict.fromkeys(word for words in known.words.values() for word in words))
+        entry = self.entry
+        if server is None:
+            return tuple(dict.fromkeys(word for words in entry.words.values() for word in words))
+        if server.windows and entry.windows_words is not None:
+            return entry.windows_words
+        return entry.words.on(server.family, server.version) or ()
 
     def parse(self, written: SettingValue, server: Server | None = None) -> SettingValue:
         """The value that a person wrote, in the form that the server prints.
@@ -111,8 +111,8 @@ class Setting:
     def _number(self, written: SettingValue) -> SettingValue:
         if not isinstance(written, str):
             return written
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", written.strip(), re.IGNORECASE)
-        return float(found[1]) * _SIZES[found[2].upper()] if found else written
+        size = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", written.strip(), re.IGNORECASE)
+        return float(size[1]) * _SIZES[size[2].upper()] if size else written
 
     def _word(self, written: SettingValue, words: tuple[str, ...]) -> SettingValue:
         if words == _SWITCH:
@@ -123,7 +123,7 @@ class Setting:
         return next((word for word in words if word.upper() == written.strip().upper()), written)
 
 
-SETTINGS = {name: Setting(name, known) for name, known in knowledge.SETTINGS.items()}
+SETTINGS = {name: Setting(name, entry) for name, entry in knowledge.SETTINGS.items()}
 
 
 def setting_text(setting: str, value: SettingValue | None) -> str:

@@ -25,6 +25,6 @@ def option(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     escaped = text.replace("\\", "\\\\")
-    for each, written in (("\n", r"\n"), ("\r", r"\r"), ("\t", r"\t"), ("\b", r"\b")):
-        escaped = escaped.replace(each, written)
+    for character, written in (("\n", r"\n"), ("\r", r"\r"), ("\t", r"\t"), ("\b", r"\b")):
+        escaped = escaped.replace(character, written)
     return f'"{escaped}"'

@@ -39,7 +39,7 @@ def visible_lines(text: str) -> str:
 
 def uncalled(text: str) -> str:
     r"""The text with an escape for each mark that a chat would obey: ``<!channel>`` becomes ``\x3c!channel>``."""
-    return _CALL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _CALL.sub(lambda mark: f"\\x{ord(mark[0]):02x}", text)
 
 
 def visible_json(text: str) -> str:
@@ -60,9 +60,9 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and text.isprintable()
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode("ascii")
+def _escaped(hidden: re.Match[str]) -> str:
+    return hidden[0].encode("unicode_escape").decode("ascii")
 
 
-def _json_escaped(found: re.Match[str]) -> str:
-    return json.dumps(found[0])[1:-1]
+def _json_escaped(hidden: re.Match[str]) -> str:
+    return json.dumps(hidden[0])[1:-1]

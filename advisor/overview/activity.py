@@ -7,10 +7,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from advisor.contract.recommendation import Frozen, Number, tidy
+from advisor.contract.recommendation import Frozen, Number, tidy_or_none
 from advisor.facts import ScanFacts
 from advisor.facts.base import ratio
-from advisor.facts.change_buffer import counted
+from advisor.facts.change_buffer import ChangeBufferFacts, counted
 from advisor.facts.parallel import parallel
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS
@@ -50,46 +50,32 @@ class Readers(Frozen):
 def change_buffer(window: Window) -> ChangeBuffer | None:
     """The change buffer; None where its settings or its counters are not known."""
     latest = window.latest
-    if latest[VARIABLES] is None:
-        return None
     buffering = latest.setting("innodb_change_buffering")
-    if buffering is None:
-        return ChangeBuffer(
-            state="none",
-            pages=None,
-            max_pages=None,
-            merges_per_second=None,
-            operations_per_second=None,
-            operations_per_merge=None,
-        )
-    if latest[INNODB_METRICS] is None:
+    if latest[VARIABLES] is None or (buffering is not None and latest[INNODB_METRICS] is None):
         return None
-    found = counted(window)
+    facts = ChangeBufferFacts() if buffering is None else counted(window)
     return ChangeBuffer(
-        state="off" if buffering == "none" else "on",
-        pages=None if found.size_pages is None else int(found.size_pages),
-        max_pages=None if found.max_pages is None else int(found.max_pages),
-        merges_per_second=_tidy(found.merges_per_second),
-        operations_per_second=_tidy(ratio(found.merged_operations, window.seconds)),
-        operations_per_merge=_tidy(found.operations_per_merge),
+        state="none" if buffering is None else "off" if buffering == "none" else "on",
+        pages=None if facts.size_pages is None else int(facts.size_pages),
+        max_pages=None if facts.max_pages is None else int(facts.max_pages),
+        merges_per_second=tidy_or_none(facts.merges_per_second),
+        operations_per_second=tidy_or_none(ratio(facts.merged_operations, window.seconds)),
+        operations_per_merge=tidy_or_none(facts.operations_per_merge),
     )
 
 
 def readers(window: Window, scans: Sequence[ScanFacts]) -> Readers | None:
     """The parallel readers; None where the server has none, or their threads are not known."""
-    latest = window.latest[PARALLEL_READERS]
-    if latest is None:
+    latest = window.latest
+    if (sample := latest[PARALLEL_READERS]) is None:
         return None
-    found, threads = parallel(window), number(window.latest.setting("innodb_parallel_read_threads"))
-    known = window.latest[COUNT_STATEMENTS] is not None and window.latest[INDEX_SIZES] is not None
-    seen = sum(scan.parallel_passes or 0.0 for scan in scans) if known else found.reads_observed
+    facts, most = parallel(window), number(latest.setting("innodb_parallel_read_threads"))
+    counts: float | None = facts.reads_observed
+    if latest[COUNT_STATEMENTS] is not None and latest[INDEX_SIZES] is not None:
+        counts = sum(scan.parallel_passes or 0.0 for scan in scans)
     return Readers(
-        active_threads=latest.threads,
-        max_threads=None if threads is None else int(threads),
-        mean_threads=_tidy(ratio(found.thread_seconds, window.seconds)),
-        scans_per_hour=_tidy(ratio(None if seen is None else seen * 3600.0, window.seconds)),
+        active_threads=sample.threads,
+        max_threads=None if most is None else int(most),
+        mean_threads=tidy_or_none(ratio(facts.thread_seconds, window.seconds)),
+        scans_per_hour=tidy_or_none(ratio(None if counts is None else counts * 3600.0, window.seconds)),
     )
-
-
-def _tidy(value: float | None) -> Number | None:
-    return None if value is None else tidy(value)

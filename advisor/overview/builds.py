@@ -9,11 +9,9 @@ from pydantic import Field
 
 from advisor.contract.recommendation import Frozen, Number, tidy
 from advisor.observe.window import Window
-from advisor.overview.lacks import why
 from exporter.collectors.builds import BUILDS, Building, Builds
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
 from exporter.collectors.status import STATUS
-from exporter.server import Server
 from exporter.snapshot import Index, Snapshot, Table
 
 _PROGRESS = "innodb_onlineddl_pct_progress"
@@ -54,17 +52,24 @@ class Build(Frozen):
     seconds_left: Number | None = Field(description="At the pace until now; null where that is not known yet.")
 
 
-def builds(window: Window) -> tuple[tuple[Build, ...] | None, str | None]:
-    """The builds under way, and why something of them is not known; None where nothing is."""
+def builds(window: Window) -> tuple[Build, ...] | None:
+    """The builds under way; None where nothing is known of them."""
     snapshot = window.latest
-    found = snapshot[BUILDS]
-    if found is None:
-        lack = why(snapshot, BUILDS)
-        return (_by_progress(window), lack) if _progress(snapshot) is not None else (None, lack)
-    alone = len(found.under_way) == 1
-    shown = tuple(_build(snapshot, found, each, alone=alone) for each in found.under_way)
-    unnamed = any(each.table is None for each in found.under_way)
-    return shown, _unnamed(snapshot.server) if unnamed else None
+    section = snapshot[BUILDS]
+    if section is None:
+        return _by_progress(window) if _progress(snapshot) is not None else None
+    alone = len(section.under_way) == 1
+    return tuple(_build(snapshot, section, building, alone=alone) for building in section.under_way)
+
+
+def unnamed(snapshot: Snapshot) -> str | None:
+    """Why the table of a build is not known; None where all are."""
+    section = snapshot[BUILDS]
+    if section is None or all(building.table is not None for building in section.under_way):
+        return None
+    if not snapshot.server.at_least(mysql=(5, 7, 0), mariadb=(10, 5, 2)):
+        return "which table is built is not known: the server has no list of locks"
+    return f"which table is built is not known: {_SWITCH_ON}"
 
 
 def _by_progress(window: Window) -> tuple[Build, ...]:
@@ -82,21 +87,14 @@ def _by_progress(window: Window) -> tuple[Build, ...]:
     return (_shown(None, None, done, now - first, left),)
 
 
-def _unnamed(server: Server) -> str:
-    """Why the table of a build is not known."""
-    if not server.at_least(mysql=(5, 7, 0), mariadb=(10, 5, 2)):
-        return "which table is built is not known: the server has no list of locks"
-    return f"which table is built is not known: {_SWITCH_ON}"
-
-
-def _build(snapshot: Snapshot, found: Builds, building: Building, *, alone: bool) -> Build:
+def _build(snapshot: Snapshot, section: Builds, building: Building, *, alone: bool) -> Build:
     done = None
     if alone:
-        done = (_progress(snapshot) or None) if snapshot.server.mariadb else _by_work(snapshot, found, building)
+        done = (_progress(snapshot) or None) if snapshot.server.mariadb else _by_work(snapshot, section, building)
     left = None
     if done is not None and done >= _LEAST_DONE and building.seconds >= _LEAST_SECONDS:
         left = building.seconds * (1.0 - done) / done
-    stage = found.stage if alone and found.stage is not None else building.state
+    stage = section.stage if alone and section.stage is not None else building.state
     return _shown(building.table, stage or None, done, building.seconds, left)
 
 
@@ -117,16 +115,16 @@ def _progress(snapshot: Snapshot) -> float | None:
     return None if progress is None else min(1.0, progress / 10_000.0)
 
 
-def _by_work(snapshot: Snapshot, found: Builds, building: Building) -> float | None:
+def _by_work(snapshot: Snapshot, section: Builds, building: Building) -> float | None:
     """From the stage and the work that InnoDB counts; only from the stage where the table's size is not known."""
-    if found.stage is None or found.completed is None:
+    if section.stage is None or section.completed is None:
         return None
-    known = _STAGES.get(found.stage.removeprefix("alter table (").removesuffix(")"))
-    if known is None:
+    stage = _STAGES.get(section.stage.removeprefix("alter table (").removesuffix(")"))
+    if stage is None:
         return None
-    begins, ends, passed, will_have = known
+    begins, ends, passed, will_have = stage
     work = _unit(snapshot, building)
-    within = 0.0 if not work else (found.completed / work - begins) / (ends - begins)
+    within = 0.0 if not work else (section.completed / work - begins) / (ends - begins)
     return passed + min(1.0, max(0.0, within)) * (will_have - passed)
 
 

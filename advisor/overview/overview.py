@@ -1,8 +1,9 @@
-"""The overview: all parts together, as HTTP serves them."""
+"""The overview: what the newest snapshots show, as HTTP serves it. Pure: a window has one overview."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from pydantic import Field
 
@@ -11,16 +12,32 @@ from advisor.contract.settings import SETTINGS
 from advisor.facts.scans import scans
 from advisor.observe.window import Window
 from advisor.overview.activity import ChangeBuffer, Readers, change_buffer, readers
-from advisor.overview.builds import Build, builds
-from advisor.overview.lacks import why
-from advisor.overview.pools import Pool, pools
+from advisor.overview.builds import Build, builds, unnamed
 from advisor.overview.residents import Resident, residents
-from advisor.overview.tables import TableOverview, tables
+from advisor.overview.tables import SOURCES, TableOverview, tables
+from exporter.collectors.builds import BUILDS
+from exporter.collectors.cached_indexes import CACHED_INDEXES
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.collectors.pools import POOLS
 from exporter.collectors.variables import VARIABLES
+from exporter.midpoint import old_target
 from exporter.rows import number
+from exporter.snapshot import SectionKey, Snapshot
+
+
+class Pool(Frozen):
+    """One buffer pool instance."""
+
+    pool: int = Field(description="The instance's number.")
+    size_pages: int
+    young_pages: int = Field(description="From the head of the LRU list to the midpoint.")
+    old_pages: int = Field(description="From the midpoint to the tail; 0 in a list of less than 512 pages.")
+    free_pages: int = Field(description="On the free list.")
+    old_target_pages: int | None = Field(
+        description="Length that innodb_old_blocks_pct steers the old sublist to, give or take 20 pages."
+    )
+    modified_pages: int = Field(description="Dirty pages, young or old.")
 
 
 class Overview(Frozen):
@@ -46,40 +63,75 @@ class Overview(Frozen):
 
 def overview(window: Window) -> Overview:
     """The overview of a window; rates are over the whole of it."""
-    latest, found = window.latest, scans(window)
-    held = residents(latest)
-    building, lack = builds(window)
-    listed = tables(window, found, held)
-    page = number(latest.setting("innodb_page_size"))
+    latest, scan_facts = window.latest, scans(window)
+    top_residents, note = residents(latest)
+    shown, more = tables(window, scan_facts)
+    page_size = number(latest.setting("innodb_page_size"))
+    residents_lack = None if top_residents is not None else _lack(latest, CACHED_INDEXES)
     return Overview(
         at=latest.at,
         watched_seconds=round(window.seconds, 3),
-        page_size=None if page is None else int(page),
-        pools=pools(latest),
-        settings=_settings(window),
-        residents=held.top,
-        residents_lack=held.lack,
-        residents_note=held.note,
-        tables=listed.shown,
-        more_tables=listed.more,
+        page_size=None if page_size is None else int(page_size),
+        pools=_pools(latest),
+        settings=_settings(latest),
+        residents=top_residents,
+        residents_lack=residents_lack,
+        residents_note=note,
+        tables=shown,
+        more_tables=more,
         change_buffer=change_buffer(window),
-        readers=readers(window, found),
-        builds=building,
+        readers=readers(window, scan_facts),
+        builds=builds(window),
         lacks={
-            "pools": why(latest, POOLS),
-            "residents": held.lack,
-            "tables": listed.lack,
-            "change_buffer": why(latest, VARIABLES, INNODB_METRICS),
-            "readers": why(latest, PARALLEL_READERS),
-            "builds": lack,
+            "pools": _lack(latest, POOLS),
+            "residents": residents_lack,
+            "tables": _lack(latest, *SOURCES),
+            "change_buffer": _lack(latest, VARIABLES, INNODB_METRICS),
+            "readers": _lack(latest, PARALLEL_READERS),
+            "builds": _lack(latest, BUILDS) or unnamed(latest),
         },
     )
 
 
-def _settings(window: Window) -> dict[str, Number | str]:
-    found = {name: setting.read(window.latest.setting(name)) for name, setting in SETTINGS.items()}
+def _pools(snapshot: Snapshot) -> tuple[Pool, ...] | None:
+    """The instances in the order of their numbers; None where they are not known.
+
+    Pages that are neither young, old nor free hold no data: the adaptive hash index, locks, and compressed pages'
+    frames.
+    """
+    pools = snapshot[POOLS]
+    if pools is None:
+        return None
+    pct = number(snapshot.setting("innodb_old_blocks_pct"))
+    return tuple(
+        Pool(
+            pool=pool.pool,
+            size_pages=pool.size_pages,
+            young_pages=max(0, pool.database_pages - pool.old_pages),  # the server reads the two at different moments
+            old_pages=pool.old_pages,
+            free_pages=pool.free_pages,
+            old_target_pages=None if pct is None else old_target(pool.database_pages, int(pct)),
+            modified_pages=pool.modified_pages,
+        )
+        for pool in pools
+    )
+
+
+def _settings(snapshot: Snapshot) -> dict[str, Number | str]:
+    values = {name: setting.read(snapshot.setting(name)) for name, setting in SETTINGS.items()}
     return {
         name: int(value) if isinstance(value, float) and value.is_integer() else value
-        for name, value in found.items()
+        for name, value in values.items()
         if value is not None
     }
+
+
+def _lack(snapshot: Snapshot, *sources: SectionKey[Any]) -> str | None:
+    """Why the first source that is not known is not, with its cure; None where all are known."""
+    missing = next((source for source in sources if snapshot[source] is None), None)
+    if missing is None:
+        return None
+    outcome = snapshot.outcomes.get(missing.name)
+    if outcome is None or not outcome.reason:
+        return f"{missing.name} has not been read"
+    return outcome.reason if outcome.cure is None else f"{outcome.reason}: {outcome.cure}"

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen
-from advisor.overview.lacks import why
 from exporter.collectors.cached_indexes import CACHED_INDEXES
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.lru_pages import LRU_PAGES
@@ -32,25 +31,11 @@ class Resident(Frozen):
     old_pages: int | None = Field(description="The part in the old sublists; null where the server does not tell.")
 
 
-@dataclass(frozen=True, slots=True)
-class Residents:
-    """What the pool holds.
+class _Pages(NamedTuple):
+    """Pages in the pool, and those of them in the old sublists, where the server tells."""
 
-    Attributes:
-        top: The indexes with the most pages, and all others in one entry at the end; None where not known.
-        lack: Why not.
-        note: What the counts are, and how far they can be trusted.
-        by_index: Pages of every index that the server names.
-        complete: Whether an index without a count has no page in the pool.
-        leaf: Whether only leaf pages are counted.
-    """
-
-    top: tuple[Resident, ...] | None = None
-    lack: str | None = None
-    note: str | None = None
-    by_index: Mapping[Index, int] | None = None
-    complete: bool = False
-    leaf: bool = True
+    all: int
+    old: int | None
 
 
 def resident_pages(snapshot: Snapshot) -> Mapping[Index, int] | None:
@@ -61,52 +46,57 @@ def resident_pages(snapshot: Snapshot) -> Mapping[Index, int] | None:
     return None if cached is None else cached.pages
 
 
-def residents(snapshot: Snapshot) -> Residents:
-    """From the pages of the LRU list where these are read, or else from INNODB_CACHED_INDEXES."""
+def is_complete(snapshot: Snapshot) -> bool:
+    """Whether an index without a count has no page in the pool."""
+    cached = snapshot[CACHED_INDEXES]
+    return snapshot[LRU_PAGES] is None and cached is not None and not cached.other_pages
+
+
+def residents(snapshot: Snapshot) -> tuple[tuple[Resident, ...] | None, str | None]:
+    """The indexes with the most pages, and how far the counts can be trusted; None where not known.
+
+    They are counted in the LRU list where its pages are read, or else by INNODB_CACHED_INDEXES.
+    """
     lru, cached, sizes = snapshot[LRU_PAGES], snapshot[CACHED_INDEXES], snapshot[INDEX_SIZES]
     known = {} if sizes is None else sizes.sizes
     if lru is not None:
-        each = {index: (pages.young + pages.old, pages.old) for index, pages in lru.pages.items()}
-        of = {index: size.pages for index, size in known.items()}
-        top = _top(each, of, (lru.other.young + lru.other.old, lru.other.old))
-        return Residents(top, None, _EXACT, resident_pages(snapshot), complete=False, leaf=False)
+        pages = {index: _Pages(count.young + count.old, count.old) for index, count in lru.pages.items()}
+        other = _Pages(lru.other.young + lru.other.old, lru.other.old)
+        return _top(pages, {index: size.pages for index, size in known.items()}, other), _EXACT
     if cached is None:
-        return Residents(lack=why(snapshot, CACHED_INDEXES))
+        return None, None
     leaves = {index: size.leaf_pages for index, size in known.items()}
-    top = _top({index: (pages, None) for index, pages in cached.pages.items()}, leaves, (cached.other_pages, None))
-    return Residents(top, None, _note(snapshot, top), cached.pages, complete=not cached.other_pages)
+    pages = {index: _Pages(count, None) for index, count in cached.pages.items()}
+    top = _top(pages, leaves, _Pages(cached.other_pages, None))
+    return top, _drift(snapshot, top)
 
 
-def _top(
-    found: Mapping[Index, tuple[int, int | None]], of: Mapping[Index, int], other: tuple[int, int | None]
-) -> tuple[Resident, ...]:
+def _top(by_index: Mapping[Index, _Pages], sizes: Mapping[Index, int], other: _Pages) -> tuple[Resident, ...]:
     """The indexes with the most pages, and a last entry for the pages of all others, if there are any."""
-    ranked = sorted(found, key=lambda index: (-found[index][0], index.schema, index.table, index.index))
-    pages, old = other
-    for index in ranked[MOST_RESIDENTS:]:
-        pages += found[index][0]
-        old = None if old is None else old + (found[index][1] or 0)
+    ranked = sorted(by_index, key=lambda index: (-by_index[index].all, index.schema, index.table, index.index))
+    rest = [other, *(by_index[index] for index in ranked[MOST_RESIDENTS:])]
     top = [
         Resident(
             schema_=index.schema,
             table=index.table,
             index=index.index,
-            pages=found[index][0],
-            of_pages=of.get(index),
-            old_pages=found[index][1],
+            pages=by_index[index].all,
+            of_pages=sizes.get(index),
+            old_pages=by_index[index].old,
         )
         for index in ranked[:MOST_RESIDENTS]
-        if found[index][0]
+        if by_index[index].all
     ]
-    if pages:
+    if pages := sum(count.all for count in rest):
+        old = None if other.old is None else sum(count.old or 0 for count in rest)
         top.append(Resident(schema_=None, table=None, index=None, pages=pages, of_pages=None, old_pages=old))
     return tuple(top)
 
 
-def _note(snapshot: Snapshot, top: tuple[Resident, ...]) -> str:
+def _drift(snapshot: Snapshot, top: tuple[Resident, ...]) -> str:
     """What INNODB_CACHED_INDEXES counts; and whether it has drifted beyond what there can be."""
-    counted, pools = sum(each.pages for each in top), snapshot[POOLS]
-    held = None if pools is None else sum(pool.database_pages for pool in pools)
-    if held is not None and counted > held:
-        return f"{_DRIFT}: now it counts {counted:,} pages where the LRU lists have {held:,}"
-    return _DRIFT
+    counted, pools = sum(resident.pages for resident in top), snapshot[POOLS]
+    most = None if pools is None else sum(pool.database_pages for pool in pools)
+    if most is None or counted <= most:
+        return _DRIFT
+    return f"{_DRIFT}: now it counts {counted:,} pages where the LRU lists have {most:,}"

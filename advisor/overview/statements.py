@@ -50,13 +50,14 @@ def statements(now: TableDigests | None, before: TableDigests | None) -> TableSt
     """
     if now is None:
         return TableStatements(statements=(), more_statements=0, lacks=None)
-    known = {} if before is None else {(each.schema, each.digest): each for each in before.digests}
+    earlier = {} if before is None else {(digest.schema, digest.digest): digest for digest in before.digests}
     since = now.now if before is None else before.now
-    found = [_statement(each, known.get((each.schema, each.digest)), since, now.now) for each in now.digests]
-    found.sort(key=lambda each: (each.per_hour == 0, not each.no_index, -_busy(each), each.digest))
-    return TableStatements(
-        statements=tuple(found[:MOST_STATEMENTS]), more_statements=max(0, len(found) - MOST_STATEMENTS), lacks=None
+    ranked = sorted(
+        (_statement(digest, earlier.get((digest.schema, digest.digest)), since, now.now) for digest in now.digests),
+        key=lambda statement: (statement.per_hour == 0, not statement.no_index, -_busy(statement), statement.digest),
     )
+    more = max(0, len(ranked) - MOST_STATEMENTS)
+    return TableStatements(statements=tuple(ranked[:MOST_STATEMENTS]), more_statements=more, lacks=None)
 
 
 def unknown(why: str) -> TableStatements:
@@ -66,7 +67,7 @@ def unknown(why: str) -> TableStatements:
 
 def earlier(looks: Sequence[TableDigests], now: float, longest: float) -> TableDigests | None:
     """The oldest look of the last ``longest`` seconds that is no repetition of the newest one."""
-    return next((each for each in looks if now - longest <= each.now < now), None)
+    return next((look for look in looks if now - longest <= look.now < now), None)
 
 
 def _statement(digest: Digest, before: Digest | None, looked: float, now: float) -> Statement:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field
 
-from advisor.contract.recommendation import Frozen, Number, tidy
+from advisor.contract.recommendation import Frozen, Number, tidy_or_none
 from advisor.facts import ScanFacts
+from advisor.facts.base import ratio
 from advisor.observe.window import Window
-from advisor.overview.lacks import why
-from advisor.overview.residents import Residents
+from advisor.overview.residents import is_complete, resident_pages
 from exporter.collectors.count_statements import COUNT_STATEMENTS
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.table_files import TABLE_FILES, reads_since
@@ -45,108 +45,83 @@ class TableOverview(Frozen):
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """The tables.
-
-    Attributes:
-        shown: The one that reads most first; None where no source of tables is known.
-        more: Tables beyond these that have statistics; each partition counts as one. None where not known.
-        lack: Why something of them is not known.
-    """
-
-    shown: tuple[TableOverview, ...] | None
-    more: int | None
-    lack: str | None
+SOURCES = (INDEX_SIZES, TABLE_FILES, TABLE_SCANS, COUNT_STATEMENTS)
+"""What the tables are made of."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Size:
-    pages: int = 0
-    leaf_pages: int = 0
+def tables(window: Window, scans: Sequence[ScanFacts]) -> tuple[tuple[TableOverview, ...] | None, int | None]:
+    """The tables that read most, then the scanned ones, then the largest; None where no source of tables is known.
 
-
-def tables(window: Window, scans: Sequence[ScanFacts], residents: Residents) -> Tables:
-    """The tables that read most, then the scanned ones, then the largest.
+    Also the number of further tables that have statistics, each partition counted; None where it is not known.
 
     Args:
         window: What has been watched.
         scans: What is known of the scanned tables in it.
-        residents: What the pool holds.
     """
     latest = window.latest
-    sizes, files = latest[INDEX_SIZES], latest[TABLE_FILES]
-    lack = why(latest, INDEX_SIZES, TABLE_FILES, TABLE_SCANS, COUNT_STATEMENTS)
-    if sizes is None and files is None:
-        return Tables(None, None, lack)
-    size, scan = _sizes(window), {Table(each.schema, each.table): each for each in scans}
-    resident, grown = _resident(residents), _grown(window)
+    sizes = latest[INDEX_SIZES]
+    if sizes is None and latest[TABLE_FILES] is None:
+        return None, None
+    pages, leaves, resident = Counter[Table](), Counter[Table](), Counter[Table]()
+    for index, size in ({} if sizes is None else sizes.sizes).items():
+        table = Table(index.schema, index.table)
+        pages[table] += size.pages
+        leaves[table] += size.leaf_pages
+    for index, count in (resident_pages(latest) or {}).items():
+        resident[Table(index.schema, index.table)] += count
+    scan = {Table(facts.schema, facts.table): facts for facts in scans}
+    grown = _grown(window)
 
     def rank(table: Table) -> tuple[int, bool, int, str, str]:
         # Nearly all are equal in the first two: the names make the order a fixed one.
-        pages = size.get(table, _Size()).pages
-        return -grown.get(table, 0), table not in scan, -pages, table.schema, table.table
+        return -grown.get(table, 0), table not in scan, -pages[table], table.schema, table.table
 
-    known = {each for each in (*size, *scan) if each.schema not in SYSTEM_SCHEMAS}
+    known = {table for table in (*pages, *scan) if table.schema not in SYSTEM_SCHEMAS}
     known |= {table for table, reads in grown.items() if reads}
+    # Where the server names only some indexes, a table without a count may be in the pool.
+    missing = 0 if is_complete(latest) else None
     shown = tuple(
-        _table(window, each, size.get(each), scan.get(each), _resident_pages(resident, residents, each))
-        for each in heapq.nsmallest(MOST_TABLES, known, key=rank)
+        _table(window, table, scan.get(table)).model_copy(
+            update={
+                "pages": pages.get(table),
+                "leaf_pages": leaves.get(table),
+                "resident_pages": resident.get(table, missing),
+            }
+        )
+        for table in heapq.nsmallest(MOST_TABLES, known, key=rank)
     )
     in_all = None if sizes is None or sizes.tables is None else max(sizes.tables, len(known))
-    return Tables(shown, None if in_all is None else in_all - len(shown), lack)
+    return shown, None if in_all is None else in_all - len(shown)
 
 
-def _sizes(window: Window) -> dict[Table, _Size]:
-    sizes, found = window.latest[INDEX_SIZES], dict[Table, _Size]()
-    for index, size in ({} if sizes is None else sizes.sizes).items():
-        before = found.get(table := Table(index.schema, index.table), _Size())
-        found[table] = _Size(before.pages + size.pages, before.leaf_pages + size.leaf_pages)
-    return found
-
-
-def _grown(window: Window) -> dict[Table, int]:
+def _grown(window: Window) -> Mapping[Table, int]:
     """Reads of each table's file over the window, roughly; empty where not known."""
     first, last = window.snapshots[0][TABLE_FILES], window.latest[TABLE_FILES]
     return {} if first is None or last is None else reads_since(first, last)
 
 
-def _resident(residents: Residents) -> dict[Table, int]:
-    found: dict[Table, int] = {}
-    for index, pages in (residents.by_index or {}).items():
-        table = Table(index.schema, index.table)
-        found[table] = found.get(table, 0) + pages
-    return found
-
-
-def _resident_pages(pages: Mapping[Table, int], residents: Residents, table: Table) -> int | None:
-    """Pages of a table in the pool; None where the server named none of its indexes, but not all that it has."""
-    return pages.get(table, 0 if residents.complete else None)
-
-
-def _table(
-    window: Window, table: Table, size: _Size | None, scan: ScanFacts | None, resident_pages: int | None
-) -> TableOverview:
+def _table(window: Window, table: Table, scan: ScanFacts | None) -> TableOverview:
+    """What is read of a table, without its sizes."""
     reads = None
     if table in (window.latest[TABLE_FILES] or {}):
-        reads = window.growth(lambda s: s[TABLE_FILES], table, lambda f: float(f.reads))
+        reads = window.growth(lambda snapshot: snapshot[TABLE_FILES], table, lambda file: float(file.reads))
     scanned = _scanned(window, table, scan)
-    per_scan = None
-    if scan is not None and scanned:
-        last = scan.pages_read_last_pass
-        per_scan = scan.pages_read_per_pass if last is None else last
+    facts = scan if scan is not None and scanned else ScanFacts(table.schema, table.table)
+    rate = 0.0 if scanned is False else None if scan is None else scan.passes_per_hour
+    last = facts.pages_read_last_pass
+    parallel = (facts.parallel_passes or 0.0) > (facts.serial_passes or 0.0)
     return TableOverview(
         schema_=table.schema,
         table=table.table,
-        pages=None if size is None else size.pages,
-        leaf_pages=None if size is None else size.leaf_pages,
-        resident_pages=resident_pages,
-        pages_read_per_second=None if reads is None or not window.seconds else tidy(reads / window.seconds),
-        scans_per_hour=_tidy(0.0 if scanned is False else None if scan is None else scan.passes_per_hour),
-        pages_read_per_scan=_tidy(per_scan),
+        pages=None,
+        leaf_pages=None,
+        resident_pages=None,
+        pages_read_per_second=tidy_or_none(ratio(reads, window.seconds)),
+        scans_per_hour=tidy_or_none(rate),
+        pages_read_per_scan=tidy_or_none(facts.pages_read_per_pass if last is None else last),
         scanned=scanned,
-        scanned_pages=int(scan.pages) if scan is not None and scanned and scan.pages else None,
-        fetch=_fetch(scan) if scan is not None and scanned and scan.passes else None,
+        scanned_pages=int(facts.pages) if facts.pages else None,
+        fetch=None if not facts.passes else "scan" if parallel else "normal",
     )
 
 
@@ -154,15 +129,7 @@ def _scanned(window: Window, table: Table, scan: ScanFacts | None) -> bool | Non
     """Whether the table was scanned; None where the traces of scans are not known."""
     if scan is not None and scan.passes is not None:
         return scan.passes >= _A_PART
-    fetched = window.growth(lambda s: s[TABLE_SCANS], table, float)
+    fetched = window.growth(lambda snapshot: snapshot[TABLE_SCANS], table, float)
     if scan is not None:  # a table without a size, or with a count that nobody attributes
         return bool(fetched) or None
     return None if fetched is None or window.latest[COUNT_STATEMENTS] is None else False
-
-
-def _fetch(scan: ScanFacts) -> Literal["normal", "scan"]:
-    return "scan" if (scan.parallel_passes or 0.0) > (scan.serial_passes or 0.0) else "normal"
-
-
-def _tidy(value: float | None) -> Number | None:
-    return None if value is None else tidy(value)

@@ -72,12 +72,12 @@ class Timeline:
             seen: Everything else.
             now: Unix seconds.
         """
-        self._events += sorted((*self._differences.of(history), *self._news(seen, now)), key=lambda each: each.at)
+        self._events += sorted((*self._differences.of(history), *self._news(seen, now)), key=lambda event: event.at)
         self._seen = seen
 
     def events(self, since: float = 0.0) -> list[Event]:
         """The events at ``since`` or later, Unix seconds; oldest first."""
-        return sorted((event for event in self._events if event.at >= since), key=lambda each: each.at)
+        return sorted((event for event in self._events if event.at >= since), key=lambda event: event.at)
 
     def _news(self, seen: Seen, now: float) -> Iterator[Event]:
         if seen.problem is not None and self.away_since is None:
@@ -133,7 +133,7 @@ def _settings(before: Snapshot, after: Snapshot) -> Iterator[Event]:
 
 
 def _value(snapshot: Snapshot, name: str) -> Number | str | None:
-    found = SETTINGS[name].read(snapshot.setting(name))
-    if isinstance(found, float):
-        return tidy(found) if math.isfinite(found) else str(found)
-    return found
+    value = SETTINGS[name].read(snapshot.setting(name))
+    if isinstance(value, float):
+        return tidy(value) if math.isfinite(value) else str(value)
+    return value

@@ -5,12 +5,12 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import takewhile
 from typing import Any
 
 from pydantic import Field
 
-from advisor.contract.recommendation import Frozen, Number, tidy
+from advisor.contract.recommendation import Frozen, Number, tidy_or_none
 from advisor.observe.limits import LONGEST_GAP
 from advisor.observe.window import restarted
 from exporter.collectors.base import KEPT, Collector, amount
@@ -77,8 +77,9 @@ def _over_pools(value: Callable[[Snapshot, BufferPool], float | None]) -> Callab
 
     def values(snapshot: Snapshot) -> Values:
         pools = snapshot[POOLS] or ()
-        found = {(("pool", str(each.pool)),): value(snapshot, each) for each in pools}
-        known: dict[Labels, float] = {labels: each for labels, each in found.items() if each is not None}
+        known: dict[Labels, float] = {
+            (("pool", str(pool.pool)),): number for pool in pools if (number := value(snapshot, pool)) is not None
+        }
         return {_ALL: sum(known.values()), **known} if known and len(known) == len(pools) else known
 
     return values
@@ -104,7 +105,7 @@ def _metrics(*names: str) -> Callable[[Snapshot], Values]:
 
     def values(snapshot: Snapshot) -> Values:
         counters = snapshot[INNODB_METRICS] or {}
-        return {_ALL: sum(counters[each] for each in names)} if all(each in counters for each in names) else {}
+        return {_ALL: sum(counters[name] for name in names)} if all(name in counters for name in names) else {}
 
     return values
 
@@ -116,18 +117,15 @@ def _thread_seconds(snapshot: Snapshot) -> Values:
 
 def _of_tables(tables: Sequence[Table]) -> Quantity:
     """The reads of some tables. A table that is new in a list that was not full began at 0."""
-    labels: dict[Table, Labels] = {each: (("schema", each.schema), ("table", each.table)) for each in tables}
+    labels: dict[Table, Labels] = {table: (("schema", table.schema), ("table", table.table)) for table in tables}
 
     def values(snapshot: Snapshot) -> Values:
         files = snapshot[TABLE_FILES]
         if files is None:
             return {}
         full = len(files) >= KEPT
-        return {
-            of: files[table].reads if table in files else 0
-            for table, of in labels.items()
-            if table in files or not full
-        }
+        known = [table for table in tables if table in files or not full]
+        return {labels[table]: files[table].reads if table in files else 0 for table in known}
 
     text = f"Reads of a table's own data file, a page each, of the {TABLES} tables that are read most over the window"
     return Quantity(
@@ -203,16 +201,12 @@ _QUANTITIES = (
     ),
     _of_tables(()),
 )
-QUANTITIES: Mapping[str, Quantity] = {each.name: each for each in _QUANTITIES}
+QUANTITIES: Mapping[str, Quantity] = {quantity.name: quantity for quantity in _QUANTITIES}
 """By name of the series."""
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
-    """The values of one time, by name and labels."""
-
-    at: float
-    values: Mapping[tuple[str, Labels], float]
+Point = tuple[float, Mapping[tuple[str, Labels], float]]
+"""A time, and its values by name and labels."""
 
 
 def series(
@@ -229,42 +223,51 @@ def series(
         since: Only snapshots later than this, Unix seconds.
         most: Points at most. More are thinned to means of as many points each, at the time of the last of them.
     """
-    quantities = [QUANTITIES[each] for each in dict.fromkeys(names)]
+    quantities = [QUANTITIES[name] for name in dict.fromkeys(names)]
     if TABLE_PAGES_READ in names:
         quantities[quantities.index(QUANTITIES[TABLE_PAGES_READ])] = _of_tables(_most_read(history, since))
-    return _answer(quantities, _thinned(list(_points(history, quantities, since)), most))
+    points = _thinned(list(_points(history, quantities, since)), most)
+    keys = dict.fromkeys(key for _, values in points for key in values)
+    return SeriesAnswer(
+        at=tuple(at for at, _ in points),
+        series=tuple(
+            Series(
+                name=quantity.name,
+                labels=dict(labels),
+                unit=quantity.unit,
+                values=tuple(tidy_or_none(values.get((name, labels))) for _, values in points),
+            )
+            for quantity in quantities
+            for name, labels in keys
+            if name == quantity.name
+        ),
+    )
 
 
 def _most_read(history: Sequence[Snapshot], since: float) -> list[Table]:
     """The tables that read most since then, roughly; those that read nothing are left out."""
-    known = (files for each in history if each.at > since and (files := each[TABLE_FILES]) is not None)
-    first = next(known, None)
-    last = next((files for each in reversed(history) if (files := each[TABLE_FILES]) is not None), None)
-    if first is None or last is None:
+    counts = [files for snapshot in history if snapshot.at > since and (files := snapshot[TABLE_FILES]) is not None]
+    if not counts:
         return []
-    grown = reads_since(first, last)
+    grown = reads_since(counts[0], counts[-1])
     ranked = heapq.nsmallest(TABLES, grown, key=lambda table: (-grown[table], table.schema, table.table))
-    return [each for each in ranked if grown[each]]
+    return [table for table in ranked if grown[table]]
 
 
 def _points(history: Sequence[Snapshot], quantities: Sequence[Quantity], since: float) -> Iterator[Point]:
     rates = _Rates(quantities)
     before: Snapshot | None = None
-    for snapshot in _from(history, since - LONGEST_GAP):
+    # From the end, as few are asked for mostly.
+    later = [*takewhile(lambda snapshot: snapshot.at >= since - LONGEST_GAP, reversed(history))]
+    for snapshot in reversed(later):
         if before is not None and not 0 < snapshot.at - before.at <= LONGEST_GAP:
             rates.forget()
             if before.at > since:
-                yield Point((before.at + snapshot.at) / 2, {})  # a line over the gap would be a lie
-        point = Point(snapshot.at, rates.values(snapshot))
+                yield (before.at + snapshot.at) / 2, {}  # a line over the gap would be a lie
+        point = snapshot.at, rates.values(snapshot)
         if snapshot.at > since:
             yield point
         before = snapshot
-
-
-def _from(history: Sequence[Snapshot], at: float) -> Iterator[Snapshot]:
-    """The snapshots from a time on; found from the end, as few are wanted mostly."""
-    wanted = next((n for n, each in enumerate(reversed(history)) if each.at < at), len(history))
-    return islice(history, len(history) - wanted, None)
 
 
 class _Rates:
@@ -284,11 +287,11 @@ class _Rates:
             if self._status is not None and restarted(self._status, snapshot):
                 self.forget()
             self._status = snapshot
-        found: dict[tuple[str, Labels], float] = {}
-        for each in self._quantities:
-            values = self._grown(each, snapshot) if each.counter else each.values(snapshot)
-            found |= {(each.name, labels): value for labels, value in values.items()}
-        return found
+        values: dict[tuple[str, Labels], float] = {}
+        for quantity in self._quantities:
+            by_labels = self._grown(quantity, snapshot) if quantity.counter else quantity.values(snapshot)
+            values |= {(quantity.name, labels): value for labels, value in by_labels.items()}
+        return values
 
     def _grown(self, quantity: Quantity, snapshot: Snapshot) -> Values:
         now, read = quantity.values(snapshot), snapshot.read_at.get(quantity.collector.name, snapshot.at)
@@ -314,23 +317,6 @@ def _thinned(points: Sequence[Point], most: int) -> list[Point]:
 
 
 def _mean(points: Sequence[Point]) -> Point:
-    keys = dict.fromkeys(key for each in points for key in each.values)
-    known = {key: [each.values[key] for each in points if key in each.values] for key in keys}
-    return Point(points[-1].at, {key: sum(values) / len(values) for key, values in known.items()})
-
-
-def _answer(quantities: Sequence[Quantity], points: Sequence[Point]) -> SeriesAnswer:
-    keys = list(dict.fromkeys(key for each in points for key in each.values))
-    return SeriesAnswer(
-        at=tuple(each.at for each in points),
-        series=tuple(
-            Series(name=quantity.name, labels=dict(labels), unit=quantity.unit, values=_column(points, (name, labels)))
-            for quantity in quantities
-            for name, labels in keys
-            if name == quantity.name
-        ),
-    )
-
-
-def _column(points: Sequence[Point], key: tuple[str, Labels]) -> tuple[Number | None, ...]:
-    return tuple(None if (value := each.values.get(key)) is None else tidy(value) for each in points)
+    keys = dict.fromkeys(key for _, values in points for key in values)
+    known = {key: [values[key] for _, values in points if key in values] for key in keys}
+    return points[-1][0], {key: sum(values) / len(values) for key, values in known.items()}

@@ -169,7 +169,7 @@ def test_a_server_has_the_defaults_that_its_version_is_said_to_have(connected: C
     spelled = {"TRUE": "ON", "FALSE": "OFF", "(No default value)": ""}
     checked = 0
     for name, setting in those_of(connected.identity).items():
-        said = setting.known.default.on(connected.identity.family, connected.identity.version)
+        said = setting.entry.default.on(connected.identity.family, connected.identity.version)
         assert said is not None, name
         if said == COMPUTED:
             continue
@@ -185,7 +185,7 @@ def test_a_server_agrees_on_what_is_dynamic_and_what_a_session_has_of_its_own(co
         assert error == (None if setting.dynamic_on(connected.identity) else ER_INCORRECT_GLOBAL_LOCAL_VAR), name
         if setting.dynamic_on(connected.identity):
             error = connected.error(f"SET SESSION {name} = @@GLOBAL.{name}")
-            assert error == (None if setting.known.scope == "session" else ER_GLOBAL_VARIABLE), name
+            assert error == (None if setting.entry.scope == "session" else ER_GLOBAL_VARIABLE), name
 
 
 def test_a_server_takes_the_extremes_and_words_and_nothing_beyond(connected: Connected) -> None:
@@ -287,7 +287,7 @@ def test_every_change_that_the_rules_advise_is_taken_and_taken_back(connected: C
 
 
 def persist(connected: Connected, change: Change) -> None:
-    known = SETTINGS[change.setting].known
+    known = SETTINGS[change.setting].entry
     assert bool(change.persist) == (connected.identity.set_persist and known.persisted), change
     for statement in change.persist:
         connected.rows(statement)
@@ -305,7 +305,7 @@ def test_what_only_a_restart_applies_is_kept_for_it_where_that_can_be(connected:
         for statement in change.rollback:
             connected.rows(statement)
             connected.rows(f"RESET PERSIST {name}")
-        if connected.identity.set_persist and not setting.known.persisted:
+        if connected.identity.set_persist and not setting.entry.persisted:
             assert connected.error(f"SET PERSIST_ONLY {name} = DEFAULT") == ER_INCORRECT_GLOBAL_LOCAL_VAR, name
 
 

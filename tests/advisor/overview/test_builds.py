@@ -8,6 +8,7 @@ import pytest
 
 from advisor.observe.window import Window
 from advisor.overview.builds import Build, builds
+from advisor.overview.overview import overview
 from exporter.collectors.builds import Building, Builds
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.snapshot import Index, Outcome, Snapshot
@@ -43,7 +44,7 @@ def at(found: Builds, **sections: Any) -> Snapshot:
 
 
 def only(found: Snapshot) -> Build:
-    shown, _ = builds(Window((found,)))
+    shown = builds(Window((found,)))
     assert shown is not None
     [build] = shown
     return build
@@ -76,7 +77,7 @@ def test_a_table_that_is_built_anew_counts_all_its_indexes() -> None:
 
 
 def test_of_several_builds_nobody_knows_whose_the_work_is() -> None:
-    shown, _ = builds(Window((at(Builds((building(), building()), "alter table (insert)", 9)),)))
+    shown = builds(Window((at(Builds((building(), building()), "alter table (insert)", 9)),)))
     assert shown is not None
     assert [(each.stage, each.done, each.seconds_left) for each in shown] == [("altering table", None, None)] * 2
 
@@ -111,9 +112,9 @@ def test_without_performance_schema_mariadb_still_tells_how_far_it_is() -> None:
             snapshot(100 + 10 * number, of=MARIA, outcomes=off, status=progress(each) | {"uptime": 100.0 + 10 * number})
             for number, each in enumerate(hundredths)
         ]
-        shown, lack = builds(Window(tuple(shots)))
-        assert lack == "performance_schema is OFF: switch it on"
-        return shown
+        shown = overview(Window(tuple(shots)))
+        assert shown.lacks["builds"] == "performance_schema is OFF: switch it on"
+        return shown.builds
 
     assert seen(9_000.0, 0.0, 2_000.0, 3_000.0, 4_000.0) == (
         Build(schema_=None, table=None, stage=None, done=0.4, seconds=20, seconds_left=60),
@@ -126,7 +127,8 @@ def test_without_performance_schema_mariadb_still_tells_how_far_it_is() -> None:
 
 def test_why_something_is_not_known_is_told() -> None:
     def told(found: Snapshot) -> tuple[tuple[Build, ...] | None, str | None]:
-        return builds(Window((found,)))
+        shown = overview(Window((found,)))
+        return shown.builds, shown.lacks["builds"]
 
     assert told(at(Builds((), None, None))) == ((), None)
     failed = {"builds": Outcome(0.0, 0.0, "disabled", "performance_schema is OFF", "switch it on")}
