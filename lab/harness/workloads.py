@@ -61,31 +61,26 @@ def make_table(connection: pymysql.Connection[Any], table: str, pages: int, *, i
     Columns: ``id`` (1, 2, 3 … the primary key), ``k1`` … ``k<indexes>`` (random, indexed), ``filler``.
     """
     keys = [f"k{n}" for n in range(1, indexes + 1)]
-    with connection.cursor() as cursor:
-        _make(cursor, table, pages * ROWS_PER_PAGE, keys=keys, indexed=keys, room=_FILLER, filled=_FILLER)
-        cursor.execute(f"ANALYZE TABLE {SCHEMA}.{table}")
-        cursor.fetchall()
+    _make(connection, table, pages * ROWS_PER_PAGE, keys=keys, indexed=keys, room=_FILLER, filled=_FILLER)
+    ask(connection, f"ANALYZE TABLE {SCHEMA}.{table}")
 
 
 def make_outgrown_table(connection: pymysql.Connection[Any], table: str, pages: int, *, times: int = 10) -> None:
     """A table as of ``make_table``, that has grown so many times as large since its statistics were made."""
     make_table(connection, table, pages // times)
     have, name = pages // times * ROWS_PER_PAGE, f"{SCHEMA}.{table}"
-    with connection.cursor() as cursor:
-        cursor.execute(f"ALTER TABLE {name} STATS_AUTO_RECALC = 0")
-        cursor.execute(f"ANALYZE TABLE {name}")
-        cursor.fetchall()
-        while have < pages * ROWS_PER_PAGE:
-            more = min(have, pages * ROWS_PER_PAGE - have)
-            cursor.execute(f"INSERT INTO {name} SELECT id + {have}, filler FROM {name} WHERE id <= {more} ORDER BY id")
-            have += more
+    ask(connection, f"ALTER TABLE {name} STATS_AUTO_RECALC = 0")
+    ask(connection, f"ANALYZE TABLE {name}")
+    while have < pages * ROWS_PER_PAGE:
+        more = min(have, pages * ROWS_PER_PAGE - have)
+        ask(connection, f"INSERT INTO {name} SELECT id + {have}, filler FROM {name} WHERE id <= {more} ORDER BY id")
+        have += more
 
 
 def make_emptied_table(connection: pymysql.Connection[Any], table: str, pages: int, *, times: int = 10) -> None:
     """A table of so many pages in a file of so many times as many: all other rows were deleted."""
     make_table(connection, table, pages * times)
-    with connection.cursor() as cursor:
-        cursor.execute(f"DELETE FROM {SCHEMA}.{table} WHERE id > {pages * ROWS_PER_PAGE}")
+    ask(connection, f"DELETE FROM {SCHEMA}.{table} WHERE id > {pages * ROWS_PER_PAGE}")
 
 
 def make_indexed_table(connection: pymysql.Connection[Any], table: str, rows: int, *, indexes: int = 3) -> None:
@@ -95,16 +90,14 @@ def make_indexed_table(connection: pymysql.Connection[Any], table: str, rows: in
     page of 16 KiB. The indexes are built after the rows are in, sorted, so that no change to them is buffered.
     """
     keys = [f"k{n}" for n in range(1, indexes + 1)]
-    with connection.cursor() as cursor:
-        _make(cursor, table, rows, keys=keys, indexed=(), room=200, filled=24)
-        added = ", ".join(f"ADD INDEX {key} ({key}, filler(24))" for key in keys)
-        cursor.execute(f"ALTER TABLE {SCHEMA}.{table} {added}")
-        cursor.execute(f"ANALYZE TABLE {SCHEMA}.{table}")
-        cursor.fetchall()
+    _make(connection, table, rows, keys=keys, indexed=(), room=200, filled=24)
+    added = ", ".join(f"ADD INDEX {key} ({key}, filler(24))" for key in keys)
+    ask(connection, f"ALTER TABLE {SCHEMA}.{table} {added}")
+    ask(connection, f"ANALYZE TABLE {SCHEMA}.{table}")
 
 
 def _make(
-    cursor: pymysql.cursors.Cursor,
+    connection: pymysql.Connection[Any],
     table: str,
     rows: int,
     *,
@@ -116,21 +109,23 @@ def _make(
     """Create the table and double it until it has its rows. ``room`` and ``filled`` are bytes of the filler."""
     columns = "".join(f"{key} INT NOT NULL, " for key in keys)
     randoms = "FLOOR(RAND() * 2147483647), " * len(keys)
-    cursor.execute(f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
-    cursor.execute(f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
-    cursor.execute(
+    ask(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+    ask(connection, f"DROP TABLE IF EXISTS {SCHEMA}.{table}")
+    ask(
+        connection,
         f"CREATE TABLE {SCHEMA}.{table} (id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, {columns}"
         f"filler VARCHAR({room}) CHARACTER SET latin1 NOT NULL"
         + "".join(f", KEY ({key})" for key in indexed)
-        + ") ENGINE=InnoDB"
+        + ") ENGINE=InnoDB",
     )
-    cursor.execute(f"INSERT INTO {SCHEMA}.{table} SELECT 1, {randoms} REPEAT('x', {filled})")
+    ask(connection, f"INSERT INTO {SCHEMA}.{table} SELECT 1, {randoms} REPEAT('x', {filled})")
     have = 1
     while have < rows:
         more = min(have, rows - have)
-        cursor.execute(
+        ask(
+            connection,
             f"INSERT INTO {SCHEMA}.{table} SELECT id + {have}, {randoms} filler"
-            f" FROM {SCHEMA}.{table} WHERE id <= {more} ORDER BY id"
+            f" FROM {SCHEMA}.{table} WHERE id <= {more} ORDER BY id",
         )
         have += more
 
@@ -181,13 +176,9 @@ def count(connection: pymysql.Connection[Any], table: str, *, force_primary: boo
 def look_up(connection: pymysql.Connection[Any], table: str, pages: int, times: int, seed: int | None = None) -> None:
     """Point lookups by primary key, uniform over the first ``pages`` pages."""
     chooser = random.Random(seed)
-    with connection.cursor() as cursor:
-        for _ in range(times):
-            cursor.execute(
-                f"SELECT id FROM {SCHEMA}.{table} WHERE id = %s AND filler <> ''",
-                (chooser.randint(1, pages * ROWS_PER_PAGE),),
-            )
-            cursor.fetchall()
+    for _ in range(times):
+        row = chooser.randint(1, pages * ROWS_PER_PAGE)
+        ask(connection, f"SELECT id FROM {SCHEMA}.{table} WHERE id = {row} AND filler <> ''")
 
 
 class Draws:
@@ -210,13 +201,10 @@ class Draws:
 
 def look_up_pages(connection: pymysql.Connection[Any], table: str, pages: Iterable[int]) -> None:
     """Point lookups by primary key, one per leaf page, in a table from ``make_table``."""
-    with connection.cursor() as cursor:
-        for page in pages:
-            # Page n holds rows 8 n - 4 to 8 n + 3. A lookup of the first of them would visit the page before, too.
-            cursor.execute(
-                f"SELECT id FROM {SCHEMA}.{table} WHERE id = {max(1, page * ROWS_PER_PAGE)} AND filler <> ''"
-            )
-            cursor.fetchall()
+    for page in pages:
+        # Page n holds rows 8 n - 4 to 8 n + 3. A lookup of the first of them would visit the page before, too.
+        row = max(1, page * ROWS_PER_PAGE)
+        ask(connection, f"SELECT id FROM {SCHEMA}.{table} WHERE id = {row} AND filler <> ''")
 
 
 def insert_rows(
@@ -236,24 +224,17 @@ def insert_rows(
     """
     chooser = random.Random(seed)
     names = ", ".join(["id", *(f"k{n}" for n in range(1, indexes + 1)), "filler"])
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT MAX(id) FROM {SCHEMA}.{table}")
-        last = int(cursor.fetchall()[0][0])
-        step = 1 if read_back else batch
-        for first in range(last + 1, last + rows + 1, step):
-            made = [
-                (n, *(chooser.randint(0, 2147483647) for _ in range(indexes)), "x" * 200)
-                for n in range(first, min(first + step, last + rows + 1))
-            ]
-            row = "(" + ", ".join(["%s"] * (indexes + 2)) + ")"
-            cursor.execute(
-                f"INSERT INTO {SCHEMA}.{table} ({names}) VALUES " + ", ".join([row] * len(made)),
-                [value for values in made for value in values],
-            )
-            if read_back:
-                for n in range(1, indexes + 1):
-                    cursor.execute(f"SELECT id FROM {SCHEMA}.{table} FORCE INDEX (k{n}) WHERE k{n} = %s", (made[0][n],))
-                    cursor.fetchall()
+    [(last,)] = ask(connection, f"SELECT MAX(id) FROM {SCHEMA}.{table}")
+    step = 1 if read_back else batch
+    for first in range(last + 1, last + rows + 1, step):
+        made = [
+            (n, *(chooser.randint(0, 2147483647) for _ in range(indexes)))
+            for n in range(first, min(first + step, last + rows + 1))
+        ]
+        values = ", ".join(f"({', '.join(map(str, row))}, '{'x' * 200}')" for row in made)
+        ask(connection, f"INSERT INTO {SCHEMA}.{table} ({names}) VALUES {values}")
+        for n in range(1, indexes + 1 if read_back else 1):
+            ask(connection, f"SELECT id FROM {SCHEMA}.{table} FORCE INDEX (k{n}) WHERE k{n} = {made[0][n]}")
 
 
 class Load:
