@@ -27,8 +27,9 @@ from advisor.facts.harm import HarmFacts
 from advisor.observe.window import Window
 from advisor.pool.errors import ACCEPTED_ERROR
 from advisor.pool.trials import alternatives, others
-from advisor.rules.check import CheckedChange, Quantity, Rule
-from advisor.rules.expressions import EvaluationError, Expression, Missing
+from advisor.rules.check import Rule
+from advisor.rules.expressions import EvaluationError, Missing
+from advisor.rules.file import ChangeItem, EffectItem
 from exporter.server import Server
 
 
@@ -54,7 +55,7 @@ def recommendation(rule: Rule, model: LazyModel, values: FactValues, item: Any) 
         return None
     value, sure = (values.get(f"{choice.GROUP}.{name}") for name in ("value", "confidence"))
     chosen = None if value is None else file.choose
-    effect = _effect(rule.effect, values)
+    effect = _effect(rule, file.effect, values)
     certainty = 1.0 if sure is None else _sure(float(sure), effect)
     left: Effect | None = None
     tried: tuple[Alternative, ...] = ()
@@ -73,7 +74,7 @@ def recommendation(rule: Rule, model: LazyModel, values: FactValues, item: Any) 
         changes=found,
         actions=actions,
         effect=effect,
-        cost=_effect(rule.cost, values),
+        cost=_effect(rule, file.cost, values),
         others=left,
         alternatives=tried,
         watched_seconds=round(window.seconds, 3),
@@ -88,9 +89,9 @@ def _sure(chosen: float, effect: Effect | None) -> float:
 
 def _evidence(rule: Rule, values: FactValues) -> Iterator[Evidence]:
     """The items of evidence whose values are known."""
-    for item, expression in rule.evidence:
+    for item in rule.file.evidence:
         try:
-            value = expression(values)
+            value = rule.expressions[item.value](values)
         except Missing:
             continue  # the finding does not rest on it: conditions, changes and effects do
         shown = value if isinstance(value, str) else _number(value)
@@ -99,22 +100,22 @@ def _evidence(rule: Rule, values: FactValues) -> Iterator[Evidence]:
 
 
 def _changes(rule: Rule, window: Window, values: FactValues) -> Iterator[Change]:
-    for each in rule.change:
-        if _wanted(each.only_if, values):
-            found = _change(each, window, values)
-            if found is not None:
-                yield found
+    for item in rule.file.change:
+        if _applies(rule, item.only_if, values):
+            change = _change(rule, item, window, values)
+            if change is not None:
+                yield change
 
 
-def _change(each: CheckedChange, window: Window, values: FactValues) -> Change | None:
-    to, before = each.value(values), values[f"setting.{each.setting}"]
+def _change(rule: Rule, item: ChangeItem, window: Window, values: FactValues) -> Change | None:
+    to, before = rule.expressions[item.value](values), values[f"setting.{item.setting}"]
     if before is None or isinstance(before, bool) or isinstance(to, bool):
-        raise Missing(f"setting.{each.setting}")
-    if not SETTINGS[each.setting].accepts(to):
-        raise EvaluationError(f"{each.setting} does not take {to}")
-    if to == before or changes.refuses(window.latest.server, each.setting, to) is not None:
+        raise Missing(f"setting.{item.setting}")
+    if not SETTINGS[item.setting].accepts(to):
+        raise EvaluationError(f"{item.setting} does not take {to}")
+    if to == before or changes.refuses(window.latest.server, item.setting, to) is not None:
         return None
-    return changes.change_at(window.latest, each.setting, before, to)
+    return changes.change_at(window.latest, item.setting, before, to)
 
 
 def _taken_back(window: Window, harm: HarmFacts) -> Iterator[Change]:
@@ -127,12 +128,12 @@ def _taken_back(window: Window, harm: HarmFacts) -> Iterator[Change]:
 
 
 def _actions(rule: Rule, server: Server, values: FactValues) -> Iterator[Action]:
-    for each in rule.action:
-        if _wanted(each.only_if, values):
+    for item in rule.file.action:
+        if _applies(rule, item.only_if, values):
             action = Action(
-                do=_line(each.item.do, values),
-                apply=tuple(fill(template, values) for template in each.item.apply),
-                rollback=tuple(fill(template, values) for template in each.item.rollback),
+                do=_line(item.do, values),
+                apply=tuple(fill(template, values) for template in item.apply),
+                rollback=tuple(fill(template, values) for template in item.rollback),
             )
             yield changes.action_on(server, action)
 
@@ -142,26 +143,29 @@ def _line(template: str, values: FactValues) -> str:
     return fill(" ".join(template.split()), values)
 
 
-def _wanted(only_if: Expression | None, values: FactValues) -> bool:
+def _applies(rule: Rule, only_if: str | None, values: FactValues) -> bool:
     """Whether an item's own condition holds; False where it is not known."""
     try:
-        return only_if is None or only_if(values) is True
+        return only_if is None or rule.expressions[only_if](values) is True
     except Missing:
         return False
 
 
-def _effect(quantity: Quantity | None, values: FactValues) -> Effect | None:
-    if quantity is None or not _wanted(quantity.only_if, values):
+def _effect(rule: Rule, item: EffectItem | None, values: FactValues) -> Effect | None:
+    if item is None or not _applies(rule, item.only_if, values):
         return None
-    item = quantity.item
+
+    def number(text: str | None) -> Number | None:
+        return None if text is None else _number(rule.expressions[text](values))
+
     return Effect(
         quantity=fill(item.quantity, values),
-        now=None if quantity.now is None else _number(quantity.now(values)),
-        predicted=_number(quantity.predicted(values)),
+        now=number(item.now),
+        predicted=_number(rule.expressions[item.predicted](values)),
         unit=fill(item.unit, values),
         model=item.model,
-        error=None if quantity.error is None else _number(quantity.error(values)),
-        read_bytes_saved_per_second=None if quantity.saved is None else _number(quantity.saved(values)),
+        error=number(item.error),
+        read_bytes_saved_per_second=number(item.read_bytes_saved_per_second),
     )
 
 

@@ -148,12 +148,12 @@ class Evaluator:
 
         It is what ``trend`` says, or else the effect's as it is now, where that takes no model.
         """
-        quantity = rule.trend or (None if rule.effect is None else rule.effect.now)
+        quantity = rule.file.trend or (None if rule.file.effect is None else rule.file.effect.now)
         item = self._item(rule, subject)
         if quantity is None or (item is None and subject):
             return None
         try:
-            return float(quantity(self._values(rule, item)))
+            return float(rule.expressions[quantity](self._values(rule, item)))
         except (Missing, EvaluationError, Unanswerable):
             return None
 
@@ -162,7 +162,7 @@ class Evaluator:
         item = self._item(rule, subject)
         if item is None and subject:
             return self._window.latest.at
-        for part, of_slice in reversed(self._parts() if rule.lasting else []):
+        for part, of_slice in reversed(self._parts() if rule.file.lasting else []):
             if _held(rule, of_slice, item) is False:
                 return part.latest.at
         return self._window.snapshots[0].at
@@ -212,11 +212,11 @@ class Evaluator:
                 values = self._values(rule, item)
                 if refusals := self._refusals(rule, values, item):
                     return None, tuple(refusals)
-                if rule.file.blind is not None and rule.blind is not None and rule.blind(values) is True:
-                    reason = " ".join(fill(rule.file.blind.reason, values).split())
-                    lacks, cure = rule.file.blind.lacks, rule.file.blind.cure
-                    cured = None if cure is None else fill(cure, values)
-                    return Blind(rule=rule.id, lacks=lacks, reason=f"{reason}{_of(item)}", cure=cured), ()
+                blind = rule.file.blind
+                if blind is not None and rule.expressions[blind.only_if](values) is True:
+                    reason = " ".join(fill(blind.reason, values).split())
+                    cure = None if blind.cure is None else fill(blind.cure, values)
+                    return Blind(rule=rule.id, lacks=blind.lacks, reason=f"{reason}{_of(item)}", cure=cure), ()
                 found = recommendation(rule, self._model, values, item)
             except Missing as missing:
                 name = missing_fact(rule, values, missing.name)
@@ -258,7 +258,7 @@ class Evaluator:
         if refusals or chosen is None:
             return refusals
         try:
-            at_most = None if rule.at_most is None else float(rule.at_most(values))
+            at_most = None if chosen.at_most is None else float(rule.expressions[chosen.at_most](values))
         except Missing:
             if undecided:  # a condition needs the choice, and the choice needs its bound
                 raise
@@ -284,7 +284,9 @@ class Evaluator:
         """
         refusals: list[Refusal] = []
         unsettled: Missing | EvaluationError | None = None
-        for condition, wanted in (*((each, True) for each in rule.when), *((each, False) for each in rule.unless)):
+        conditions = [(text, True) for text in rule.file.when] + [(text, False) for text in rule.file.unless]
+        for text, wanted in conditions:
+            condition = rule.expressions[text]
             try:
                 holds = condition(values) is True
             except (Missing, EvaluationError) as unknown:
@@ -333,7 +335,7 @@ def _refusal(rule: Rule, condition: Expression, values: FactValues, *, wanted: b
     for name in names:  # grows on the way
         if name in values and name not in seen:
             seen[name] = values[name]
-            names += rule.let[name].names if name in rule.let else ()
+            names += rule.expressions[rule.file.let[name]].names if name in rule.file.let else ()
     return Refusal(key, f"{key} `{' '.join(condition.text.split())}` is {'false' if wanted else 'true'}", seen)
 
 
@@ -357,10 +359,10 @@ def _held(rule: Rule, of_slice: facts.Facts, item: Any) -> bool | None:
     same = item
     if rule.file.for_each is not None:
         same = next((each for each in of_slice.lists[rule.file.for_each] if each.subject == item.subject), None)
-    if rule.lasting is None or (same is None and item is not None):
+    if rule.file.lasting is None or (same is None and item is not None):
         return None
     try:
-        return rule.lasting(values_of(rule, of_slice, same)) is True
+        return rule.expressions[rule.file.lasting.condition](values_of(rule, of_slice, same)) is True
     except (Missing, EvaluationError):
         return None
 

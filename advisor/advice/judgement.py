@@ -152,7 +152,7 @@ class _Judge:
         if not isinstance(found.verdict, Recommendation):
             return found
         since = found.verdict.since
-        if rule.lasting is not None and since is not None and since <= self._began:
+        if rule.file.lasting is not None and since is not None and since <= self._began:
             since = min(since, self._whole.since(rule, found.subject))
         dated = replace(found, verdict=found.verdict.model_copy(update={"since": since}))
         return _with_trend(dated, self._trend(rule, found))

@@ -26,10 +26,10 @@ def values_of(rule: Rule, known: facts.Facts, item: Any, check_time: Callable[[]
     values: FactValues = {**known.values}
     if rule.file.for_each is not None and item is not None:
         values |= facts.values_by_name(facts.LISTS[rule.file.for_each][0], item)
-    for name, expression in rule.let.items():
+    for name, text in rule.file.let.items():
         check_time()
         try:
-            values[name] = expression(values)
+            values[name] = rule.expressions[text](values)
         except (Missing, EvaluationError):
             values[name] = None  # missing_fact says why, if anything needs it
     return values
@@ -41,9 +41,9 @@ def missing_fact(rule: Rule, values: FactValues, name: str) -> str:
     Raises:
         EvaluationError: The ``let`` failed for another reason.
     """
-    while name in rule.let:
+    while name in rule.file.let:
         try:
-            rule.let[name](values)
+            rule.expressions[rule.file.let[name]](values)
         except Missing as missing:
             name = missing.name
         else:

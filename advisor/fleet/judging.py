@@ -292,7 +292,8 @@ def _seen(rule: Rule, window: Window, subject: Mapping[str, str]) -> FactValues:
     known = facts.facts(window)
     items = () if rule.file.for_each is None else known.lists[rule.file.for_each]
     values = values_of(rule, known, next((item for item in items if item.subject == subject), None))
-    effect = rule.effect
-    parts = () if effect is None else (effect.now, effect.predicted, effect.saved)
-    named = {name for each in (*rule.when, *rule.unless, *parts) if each is not None for name in each.names}
+    file, effect = rule.file, rule.file.effect
+    parts = () if effect is None else (effect.now, effect.predicted, effect.read_bytes_saved_per_second)
+    texts = [text for text in (*file.when, *file.unless, *parts) if text is not None]
+    named = {name for text in texts for name in rule.expressions[text].names}
     return {name: values.get(name) for name in named}

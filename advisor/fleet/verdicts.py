@@ -259,7 +259,7 @@ def _fleet_finding(
     """
     settings = series.settings(finding)
     changes = [change for setting in settings for change in _change(entry, series, finding, setting, largest)]
-    order = [change.setting for change in rule.change] if rule else []
+    order = [change.setting for change in rule.file.change] if rule else []
     changes.sort(key=lambda each: (order.index(each.setting) if each.setting in order else len(order), each.setting))
     notes = list(aged)
     if len(changes) < len(settings):

@@ -18,7 +18,7 @@ from advisor.facts import choice
 from advisor.files import yaml_file
 from advisor.files.yaml_file import Document, FileError, Key, position
 from advisor.rules.expressions import EvaluationError, Expression, ExpressionError, Missing, Vocabulary
-from advisor.rules.file import ActionItem, ChangeItem, EffectItem, EvidenceItem, RuleFile
+from advisor.rules.file import ActionItem, ChangeItem, EffectItem, RuleFile
 from exporter.collectors import DEFAULT
 
 SUFFIX = ".yaml"
@@ -33,52 +33,16 @@ _COMPILED = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Quantity:
-    """A checked EffectItem."""
-
-    item: EffectItem
-    only_if: Expression | None
-    now: Expression | None
-    predicted: Expression
-    error: Expression | None
-    saved: Expression | None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedChange:
-    """A checked ChangeItem."""
-
-    setting: str
-    value: Expression
-    only_if: Expression | None
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedAction:
-    """A checked ActionItem."""
-
-    item: ActionItem
-    only_if: Expression | None
-
-
-@dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule that passed every check."""
+    """A rule that passed every check.
+
+    Attributes:
+        expressions: Everything in the file that is CEL, by its text.
+    """
 
     file: RuleFile
     path: Path
-    let: Mapping[str, Expression]
-    when: tuple[Expression, ...]
-    unless: tuple[Expression, ...]
-    at_most: Expression | None
-    lasting: Expression | None
-    trend: Expression | None
-    blind: Expression | None
-    evidence: tuple[tuple[EvidenceItem, Expression], ...]
-    change: tuple[CheckedChange, ...]
-    action: tuple[CheckedAction, ...]
-    effect: Quantity | None
-    cost: Quantity | None
+    expressions: Mapping[str, Expression]
 
     @property
     def id(self) -> str:
@@ -138,45 +102,34 @@ class _Checker:
         self._path = source.path
         self._file = source.content
         self._vocabulary = Vocabulary(self._names())
+        self._expressions: dict[str, Expression] = {}
 
     def rule(self) -> Rule:
+        """The rule. Raises FileError at the first thing that is wrong."""
         file = self._file
         self._check_head()
-        let: dict[str, Expression] = {}
         for name, text in file.let.items():
-            let[name] = self._expression(("let", name), text, (float, str, bool))
-            self._vocabulary = Vocabulary({**self._vocabulary.names, name: let[name].type})
-        when = self._conditions("when", file.when)
-        lasting = self._lasting()
-        trend = self._optional(("trend",), file.trend, float)
-        at_most = None
-        if file.choose is not None:
-            if file.for_each not in (None, "scans"):
-                self._refuse(("choose",), "the model chooses for a scanned table (for_each: scans) or for the server")
-            if file.choose.model == "curve" and (file.for_each, file.choose.setting) != (
-                None,
-                "innodb_buffer_pool_size",
-            ):
-                self._refuse(("choose",), "the curve chooses innodb_buffer_pool_size, for the server")
-            at_most = self._optional(("choose", "at_most"), file.choose.at_most, float)
-            self._vocabulary = Vocabulary({**self._vocabulary.names, **choice.VOCABULARY})
+            kind = self._expression(("let", name), text, (float, str, bool)).type
+            self._vocabulary = Vocabulary({**self._vocabulary.names, name: kind})
+        self._check_conditions("when", file.when)
+        self._check_lasting()
+        self._optional(("trend",), file.trend, float)
+        self._check_choice()
         self._check_template(("summary",), file.summary)
-        return Rule(
-            file=file,
-            path=self._path,
-            let=let,
-            when=when,
-            unless=self._conditions("unless", file.unless),
-            at_most=at_most,
-            lasting=lasting,
-            trend=trend,
-            blind=self._blind(),
-            evidence=tuple(self._evidence(number, item) for number, item in enumerate(file.evidence)),
-            change=tuple(self._change(number, item) for number, item in enumerate(file.change)),
-            action=tuple(self._action(number, item) for number, item in enumerate(file.action)),
-            effect=None if file.effect is None else self._quantity("effect", file.effect),
-            cost=None if file.cost is None else self._quantity("cost", file.cost),
-        )
+        self._check_conditions("unless", file.unless)
+        self._check_blind()
+        for number, item in enumerate(file.evidence):
+            self._check_template(("evidence", number, "unit"), item.unit)
+            self._check_template(("evidence", number, "source"), item.source)
+            self._expression(("evidence", number, "value"), item.value, (float, str))
+        for number, change in enumerate(file.change):
+            self._check_change(number, change)
+        for number, action in enumerate(file.action):
+            self._check_action(number, action)
+        for key, effect in (("effect", file.effect), ("cost", file.cost)):
+            if effect is not None:
+                self._check_effect(key, effect)
+        return Rule(file, self._path, self._expressions)
 
     def _check_head(self) -> None:
         """Everything that needs no expression."""
@@ -192,27 +145,32 @@ class _Checker:
         if file.take_back and file.for_each != "harms":
             self._refuse(("take_back",), "only a change that did harm is taken back (for_each: harms)")
 
-    def _lasting(self) -> Expression | None:
+    def _check_lasting(self) -> None:
         lasting = self._file.lasting
-        if lasting is None:
-            return None
-        if lasting.until > lasting.share:
-            self._refuse(("lasting", "until"), "must not be more than share")
-        return self._expression(("lasting", "condition"), lasting.condition, (bool,))
+        if lasting is not None:
+            if lasting.until > lasting.share:
+                self._refuse(("lasting", "until"), "must not be more than share")
+            self._expression(("lasting", "condition"), lasting.condition, (bool,))
 
-    def _blind(self) -> Expression | None:
+    def _check_choice(self) -> None:
+        """The model's choice, whose names the rest of the file may use."""
+        file = self._file
+        if file.choose is None:
+            return
+        if file.for_each not in (None, "scans"):
+            self._refuse(("choose",), "the model chooses for a scanned table (for_each: scans) or for the server")
+        if file.choose.model == "curve" and (file.for_each, file.choose.setting) != (None, "innodb_buffer_pool_size"):
+            self._refuse(("choose",), "the curve chooses innodb_buffer_pool_size, for the server")
+        self._optional(("choose", "at_most"), file.choose.at_most, float)
+        self._vocabulary = Vocabulary({**self._vocabulary.names, **choice.VOCABULARY})
+
+    def _check_blind(self) -> None:
         blind = self._file.blind
-        if blind is None:
-            return None
-        self._check_template(("blind", "reason"), blind.reason)
-        if blind.cure is not None:
-            self._check_template(("blind", "cure"), blind.cure)
-        return self._expression(("blind", "if"), blind.only_if, (bool,))
-
-    def _evidence(self, number: int, item: EvidenceItem) -> tuple[EvidenceItem, Expression]:
-        self._check_template(("evidence", number, "unit"), item.unit)
-        self._check_template(("evidence", number, "source"), item.source)
-        return item, self._expression(("evidence", number, "value"), item.value, (float, str))
+        if blind is not None:
+            self._check_template(("blind", "reason"), blind.reason)
+            if blind.cure is not None:
+                self._check_template(("blind", "cure"), blind.cure)
+            self._expression(("blind", "if"), blind.only_if, (bool,))
 
     def _names(self) -> dict[str, type]:
         names = facts.setting_vocabulary()
@@ -224,10 +182,11 @@ class _Checker:
             names |= facts.vocabulary(*facts.LISTS[self._file.for_each])
         return names
 
-    def _conditions(self, key: str, texts: Sequence[str]) -> tuple[Expression, ...]:
-        return tuple(self._expression((key, number), text, (bool,)) for number, text in enumerate(texts))
+    def _check_conditions(self, key: str, texts: Sequence[str]) -> None:
+        for number, text in enumerate(texts):
+            self._expression((key, number), text, (bool,))
 
-    def _change(self, number: int, item: ChangeItem) -> CheckedChange:
+    def _check_change(self, number: int, item: ChangeItem) -> None:
         setting = SETTINGS.get(item.setting)
         if setting is None:
             self._refuse(("change", number, "setting"), f"unknown setting {item.setting}")
@@ -235,47 +194,43 @@ class _Checker:
         with contextlib.suppress(Missing, EvaluationError):  # a constant has its value now
             if not setting.accepts(value({})):
                 self._refuse(("change", number, "value"), f"{item.setting} takes {setting.range_on(None)}")
-        return CheckedChange(
-            item.setting,
-            value=value,
-            only_if=self._optional(("change", number, "if"), item.only_if, bool),
-        )
+        self._optional(("change", number, "if"), item.only_if, bool)
 
-    def _action(self, number: int, item: ActionItem) -> CheckedAction:
+    def _check_action(self, number: int, item: ActionItem) -> None:
         self._check_template(("action", number, "do"), item.do)
         for key, templates in (("apply", item.apply), ("rollback", item.rollback)):
-            for each, template in enumerate(templates):
-                self._check_sql(("action", number, key, each), template)
-        return CheckedAction(item, only_if=self._optional(("action", number, "if"), item.only_if, bool))
+            for line, template in enumerate(templates):
+                self._check_sql(("action", number, key, line), template)
+        self._optional(("action", number, "if"), item.only_if, bool)
 
-    def _quantity(self, key: str, item: EffectItem) -> Quantity:
+    def _check_effect(self, key: str, item: EffectItem) -> None:
         self._check_template((key, "quantity"), item.quantity)
         self._check_template((key, "unit"), item.unit)
-        return Quantity(
-            item,
-            only_if=self._optional((key, "if"), item.only_if, bool),
-            now=self._optional((key, "now"), item.now, float),
-            predicted=self._expression((key, "predicted"), item.predicted, (float,)),
-            error=self._optional((key, "error"), item.error, float),
-            saved=self._optional((key, "read_bytes_saved_per_second"), item.read_bytes_saved_per_second, float),
-        )
+        self._optional((key, "if"), item.only_if, bool)
+        self._optional((key, "now"), item.now, float)
+        self._expression((key, "predicted"), item.predicted, (float,))
+        self._optional((key, "error"), item.error, float)
+        self._optional((key, "read_bytes_saved_per_second"), item.read_bytes_saved_per_second, float)
 
-    def _optional(self, path: _Path, text: str | None, wanted: type) -> Expression | None:
-        return None if text is None else self._expression(path, text, (wanted,))
+    def _optional(self, path: _Path, text: str | None, kind: type) -> None:
+        if text is not None:
+            self._expression(path, text, (kind,))
 
-    def _expression(self, path: _Path, text: str, wanted: tuple[type, ...]) -> Expression:
+    def _expression(self, path: _Path, text: str, kinds: tuple[type, ...]) -> Expression:
         try:
-            return self._vocabulary.expression(text, wanted)
+            expression = self._vocabulary.expression(text, kinds)
         except ExpressionError as error:
             self._refuse(path, str(error), error.line, error.column)
+        self._expressions[text] = expression
+        return expression
 
     def _check_template(self, path: _Path, template: str) -> None:
         begin = 0
         try:
-            found = placeholders(template)
+            names = placeholders(template)
         except ValueError as error:
             self._refuse(path, f"{error}; write {{{{ and }}}} for braces")
-        for name, spec in found:
+        for name, spec in names:
             shown = f"{{{name}{spec}}}"
             begin = max(template.find(shown, begin), 0)
             line, column = position(template, begin)
@@ -283,8 +238,8 @@ class _Checker:
             if kind is None:
                 self._refuse(path, f"unknown name in {shown}", line, column)
             if spec not in FORMATS:
-                known = ", ".join(f"{{{name}{each}}}" for each in FORMATS)
-                self._refuse(path, f"unknown format {shown}; there are {known}", line, column)
+                formats = ", ".join(f"{{{name}{form}}}" for form in FORMATS)
+                self._refuse(path, f"unknown format {shown}; there are {formats}", line, column)
             if spec and (kind is str) != (spec in TEXT_FORMATS):
                 what = "no number: write" if kind is str else "no text: write"
                 self._refuse(path, f"{shown} is {what} {{{name}}}", line, column)

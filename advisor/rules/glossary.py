@@ -67,7 +67,7 @@ def names_of(rule: Rule, texts: Iterable[str]) -> tuple[Name, ...]:
     """The names in some expressions of a rule, each once, in their order; its own ``let`` left out."""
     known = {each.name: each for each in settings()} | {n.name: n for group in groups() for n in group.names}
     names = dict.fromkeys(name for text in texts for name in names_in(text))
-    return tuple(known[name] for name in names if name in known and name not in rule.let)
+    return tuple(known[name] for name in names if name in known and name not in rule.file.let)
 
 
 def table(names: Iterable[Name]) -> str:

@@ -85,8 +85,10 @@ def test_a_rule_without_mistakes_is_loaded(tmp_path: Path) -> None:
         Severity.WARNING,
         "scans",
     )
-    assert list(loaded.let) == ["needed", "enough"]
-    assert [len(part) for part in (loaded.when, loaded.unless, loaded.evidence, loaded.change)] == [2, 2, 2, 1]
+    file = loaded.file
+    assert list(file.let) == ["needed", "enough"]
+    assert [len(part) for part in (file.when, file.unless, file.evidence, file.change)] == [2, 2, 2, 1]
+    assert {*file.let.values(), *file.when, *file.unless} <= loaded.expressions.keys()
 
 
 def test_the_rules_that_ship_are_loaded_by_id() -> None:

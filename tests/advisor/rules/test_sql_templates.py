@@ -29,8 +29,8 @@ def with_statement(make_rule: MakeRule, sql: str, key: str = "apply") -> check.R
     ],
 )
 def test_a_quoted_name_is_accepted(make_rule: MakeRule, sql: str) -> None:
-    [action] = with_statement(make_rule, sql).action
-    assert action.item.apply == (sql,)
+    [action] = with_statement(make_rule, sql).file.action
+    assert action.apply == (sql,)
 
 
 @pytest.mark.parametrize("key", ["apply", "rollback"])
