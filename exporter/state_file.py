@@ -172,8 +172,9 @@ class StateFile:
 
     def _opened(self) -> sqlite3.Connection:
         """The connection to the file, which is made if there is none. Raises OSError and sqlite3.Error."""
-        if self._connection is not None:
+        if self._connection is not None and self.path.exists():  # it may have been deleted
             return self._connection
+        self._close()
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             self._connection = _writable(self.path)

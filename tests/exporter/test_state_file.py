@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 import sqlite3
 import stat
 import subprocess
@@ -234,6 +235,19 @@ def test_a_folder_that_cannot_be_made_is_logged_once_and_used_once_it_can(
         add(state, "a")
     assert f"the state is kept in {folder} again" in caplog.text
     assert stored(folder) == ["a"]
+
+
+@pytest.mark.parametrize("gone", ["the file", "the folder"])
+def test_what_was_deleted_is_made_again(tmp_path: Path, gone: str) -> None:
+    folder = tmp_path / "state"
+    with StateFile(folder, ADDRESS) as state:
+        add(state, "a")
+        if gone == "the file":
+            state.path.unlink()
+        else:
+            shutil.rmtree(folder)
+        add(state, "b")
+        assert stored(folder)[-1:] == ["b"]
 
 
 def test_a_full_disk_loses_the_write_and_nothing_else(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

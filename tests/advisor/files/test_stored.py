@@ -156,6 +156,15 @@ def test_nothing_is_lost_once_a_folder_can_be_written(tmp_path: Path) -> None:
     assert load(folder) == Ledger.of([found(), opened()])
 
 
+def test_a_file_that_was_deleted_is_written_anew(tmp_path: Path) -> None:
+    with StateFile(tmp_path, ADDRESS) as state:
+        items = StoredItems(state, "entries", ENTRY)
+        items.keep(Ledger.of([found()]).by_key)
+        state.path.unlink()
+        items.keep(Ledger.of([found(), opened()]).by_key)
+    assert load(tmp_path) == Ledger.of([found(), opened()])
+
+
 def test_a_folder_that_does_not_answer_lacks_nothing_later(tmp_path: Path) -> None:
     go_on = threading.Event()
     with StateFile(tmp_path, ADDRESS, patience=0.05) as state:
