@@ -17,6 +17,9 @@ from prometheus_client.utils import floatToGoString
 
 MetricType = Literal["gauge", "counter", "info", "unknown"]
 
+LabelledValue = tuple[tuple[str, ...], float]
+"""Label values in the order of the metric's labels, and the value."""
+
 Sample = tuple[str, tuple[str, ...], float]
 """A metric's name, its label values in the order of its Spec, and the value."""
 
@@ -37,17 +40,28 @@ class Spec:
     labels: tuple[str, ...] = ()
     unit: str = ""
 
-    def family(self) -> Metric:
-        """The metric's family, without samples."""
+    def family(self, values: Iterable[LabelledValue]) -> Metric:
+        """The metric's family.
+
+        Of values with the same labels only the first counts. Prometheus rejects a whole scrape that holds one series
+        twice, and two names that differ on the server may be equal here (bytes that are not UTF-8).
+        """
+        family: Metric
         match self.kind:
             case "counter":
-                return CounterMetricFamily(self.name, self.help, labels=self.labels, unit=self.unit)
+                family = CounterMetricFamily(self.name, self.help, labels=self.labels, unit=self.unit)
             case "gauge":
-                return GaugeMetricFamily(self.name, self.help, labels=self.labels, unit=self.unit)
+                family = GaugeMetricFamily(self.name, self.help, labels=self.labels, unit=self.unit)
             case "info":
-                return InfoMetricFamily(self.name.removesuffix("_info"), self.help)
+                family = InfoMetricFamily(self.name.removesuffix("_info"), self.help)
             case "unknown":
-                return UnknownMetricFamily(self.name, self.help, labels=self.labels, unit=self.unit)
+                family = UnknownMetricFamily(self.name, self.help, labels=self.labels, unit=self.unit)
+        first: dict[tuple[str, ...], float] = {}
+        for labels, value in values:
+            first.setdefault(labels, value)
+        for labels, value in first.items():
+            family.add_sample(self.name, dict(zip(self.labels, labels, strict=True)), value)
+        return family
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,20 +83,13 @@ class HistogramSpec:
 
 
 def assemble(specs: Mapping[str, Spec], samples: Iterable[Sample]) -> Iterator[Metric]:
-    """Families in the order of ``specs``, from samples in any order; a family without samples is left out.
-
-    Of samples with the same name and labels only the first counts. Prometheus rejects a whole scrape that holds one
-    series twice, and two names that differ on the server may be equal here (bytes that are not UTF-8).
-    """
-    by_name: dict[str, dict[tuple[str, ...], float]] = {}
+    """Families in the order of ``specs``, from samples in any order; a family without samples is left out."""
+    by_name: dict[str, list[LabelledValue]] = {}
     for name, labels, value in samples:
-        by_name.setdefault(name, {}).setdefault(labels, value)
+        by_name.setdefault(name, []).append((labels, value))
     for name, spec in specs.items():
         if name in by_name:
-            family = spec.family()
-            for labels, value in by_name[name].items():
-                family.add_sample(name, dict(zip(spec.labels, labels, strict=True)), value)
-            yield family
+            yield spec.family(by_name[name])
 
 
 def classic(families: Iterable[Metric]) -> bytes:

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from prometheus_client import Metric
+
 from exporter.anonymisation import Anonymiser
 from exporter.connection.bounds import USUAL, Bound
 from exporter.connection.target import Peer
-from exporter.exposition import Sample, Spec
+from exporter.exposition import LabelledValue, Spec
 from exporter.linux import process
 from exporter.rows import Rows, Value, credible, number
 from exporter.server import Server
@@ -62,9 +64,6 @@ class HostContext:
 
 
 HostReader = Callable[[HostContext], Rows | Unavailable]
-
-LabelledValue = tuple[tuple[str, ...], float]
-"""Label values in the order of the metric's labels, and the value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,14 +158,12 @@ class Collector(SectionKey[Section]):
     shorten: Callable[[Rows], Rows] | None = None
     """A result as the stored history keeps it: with the same section, in less space and without clients' statements."""
 
-    def samples(self, snapshot: Snapshot) -> Iterator[Sample]:
-        """The samples of its metrics, in their order."""
+    def families(self, snapshot: Snapshot) -> Iterator[Metric]:
+        """The families of its metrics, in their order; a family may have no samples."""
         section = snapshot[self]
         items = () if section is None else tuple(self.items(section))
         for metric in self.metrics:
-            values = metric.of_items(items) if metric.values is None else metric.values(snapshot)
-            for labels, value in values:
-                yield metric.name, labels, value
+            yield metric.family(metric.of_items(items) if metric.values is None else metric.values(snapshot))
 
 
 def fixed(*statements: str) -> Callable[[Server], tuple[str, ...]]:

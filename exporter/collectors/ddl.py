@@ -6,13 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import columns, kept
-from exporter.collectors.base import (
-    Collector,
-    LabelledValue,
-    SectionMetric,
-    Unavailable,
-    performance_schema_off,
-)
+from exporter.collectors.base import Collector, SectionMetric, Unavailable, performance_schema_off
+from exporter.exposition import LabelledValue
 from exporter.rows import Rows, Value, count, count_or_none, seconds, text
 from exporter.server import Server
 from exporter.snapshot import Snapshot

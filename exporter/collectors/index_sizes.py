@@ -7,17 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from exporter.anonymisation import columns, kept
-from exporter.collectors.base import (
-    OTHER,
-    TOP,
-    Collector,
-    Join,
-    LabelledValue,
-    SectionMetric,
-    Unavailable,
-    fixed,
-    index_labels,
-)
+from exporter.collectors.base import OTHER, TOP, Collector, Join, SectionMetric, Unavailable, fixed, index_labels
+from exporter.exposition import LabelledValue
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, Value, count, number, text
 from exporter.snapshot import Index, Snapshot, Table

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import Collector, LabelledValue, SectionMetric, Unanswered, Unavailable, index_labels
+from exporter.collectors.base import Collector, SectionMetric, Unanswered, Unavailable, index_labels
 from exporter.collectors.index_sizes import dictionary_fits, largest_indexes
 from exporter.connection.bounds import LARGE
+from exporter.exposition import LabelledValue
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
 from exporter.server import Server

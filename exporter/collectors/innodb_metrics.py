@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from exporter.anonymisation import columns, kept
-from exporter.collectors.base import Collector, LabelledValue, SectionMetric, amount, optional
+from exporter.collectors.base import Collector, SectionMetric, amount, optional
 from exporter.collectors.innodb_status import INNODB_STATUS
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
+from exporter.exposition import LabelledValue
 from exporter.rows import Rows, count_or_none, lower_half, text
 from exporter.server import Server
 from exporter.snapshot import Snapshot

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from exporter.collectors.base import (
-    Collector,
-    LabelledValue,
-    SectionMetric,
-    Unanswered,
-    Unavailable,
-    fixed,
-    optional,
-)
+from exporter.collectors.base import Collector, SectionMetric, Unanswered, Unavailable, fixed, optional
 from exporter.collectors.status import STATUS
 from exporter.connection.bounds import LARGE
+from exporter.exposition import LabelledValue
 from exporter.rows import Rows, number, text
 from exporter.snapshot import Snapshot
 from exporter.status_text import InnodbStatus, parse_text, without_statements

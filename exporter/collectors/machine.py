@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from exporter.anonymisation import name_value_pairs
-from exporter.collectors.base import Collector, HostContext, LabelledValue, SectionMetric, Unavailable, fixed, optional
+from exporter.collectors.base import Collector, HostContext, SectionMetric, Unavailable, fixed, optional
 from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.exposition import LabelledValue
 from exporter.linux import disks, files, limits
 from exporter.rows import Rows, Value, count, number, text
 from exporter.snapshot import ConfiguredMachine, Snapshot, Storage

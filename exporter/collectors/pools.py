@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import numbers
-from exporter.collectors.base import Collector, LabelledValue, SectionMetric, amount, fixed, optional
+from exporter.collectors.base import Collector, SectionMetric, amount, fixed, optional
+from exporter.exposition import LabelledValue
 from exporter.midpoint import old_target
 from exporter.rows import Rows, count
 from exporter.snapshot import Snapshot

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from exporter import knowledge
 from exporter.anonymisation import name_value_pairs, plain_version, plain_words
-from exporter.collectors.base import Collector, LabelledValue, SectionMetric, fixed
+from exporter.collectors.base import Collector, SectionMetric, fixed
+from exporter.exposition import LabelledValue
 from exporter.rows import Rows, Value, number, text
 from exporter.snapshot import Snapshot
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from prometheus_client import Metric
 
 from exporter.collectors import BY_NAME
-from exporter.collectors.base import LabelledValue
-from exporter.exposition import Sample, Spec, assemble
+from exporter.collectors.server_time import SERVER_TIME
+from exporter.exposition import LabelledValue, Spec
 from exporter.snapshot import Snapshot
 
 _FIRST = (
@@ -29,7 +29,6 @@ _FIRST = (
     "table_files",
 )
 """The order of these collectors' metrics. The others follow in the collectors' order."""
-_ABOUT_THE_EXPORTER = "innodb_exporter_"
 
 
 def _server_info(snapshot: Snapshot) -> Iterator[LabelledValue]:
@@ -64,14 +63,15 @@ def _age(snapshot: Snapshot) -> Iterator[LabelledValue]:
 
 UP = Spec("innodb_up", "gauge", "Whether the last collection reached the server (1) or not (0).")
 
-_OF_THE_SAMPLER: Mapping[Spec, Callable[[Snapshot], Iterator[LabelledValue]]] = {
-    Spec(
-        "innodb_server_info",
-        "info",
-        "Flavour and version of the server. managed is the cloud service that runs it: aurora, rds, azure or cloudsql; "
-        "group_replication and windows are true or empty. They decide which SQL the server accepts.",
-        ("flavour", "version", "version_text", "version_comment", "managed", "group_replication", "windows"),
-    ): _server_info,
+_SERVER = Spec(
+    "innodb_server_info",
+    "info",
+    "Flavour and version of the server. managed is the cloud service that runs it: aurora, rds, azure or cloudsql; "
+    "group_replication and windows are true or empty. They decide which SQL the server accepts.",
+    ("flavour", "version", "version_text", "version_comment", "managed", "group_replication", "windows"),
+)
+
+_OF_THE_EXPORTER: Mapping[Spec, Callable[[Snapshot], Iterator[LabelledValue]]] = {
     Spec(
         "innodb_exporter_collector_success",
         "gauge",
@@ -102,29 +102,31 @@ _OF_THE_SAMPLER: Mapping[Spec, Callable[[Snapshot], Iterator[LabelledValue]]] = 
 }
 
 
-def _ordered() -> Iterator[Spec]:
-    """All metrics in the order of the exposition; those about the exporter come last."""
-    names = dict.fromkeys((*_FIRST, *BY_NAME))
-    specs = (UP, *_OF_THE_SAMPLER, *(metric for name in names for metric in BY_NAME[name].metrics))
-    yield from sorted(specs, key=lambda spec: spec.name.startswith(_ABOUT_THE_EXPORTER))
-
-
-SPECS: dict[str, Spec] = {spec.name: spec for spec in _ordered()}
-"""Every metric by name, in the order of the exposition."""
+_ORDER = tuple(BY_NAME[name] for name in dict.fromkeys((*_FIRST, *BY_NAME)) if name != SERVER_TIME.name)
+SPECS: dict[str, Spec] = {
+    spec.name: spec
+    for spec in (
+        UP,
+        _SERVER,
+        *(metric for collector in _ORDER for metric in collector.metrics),
+        *_OF_THE_EXPORTER,
+        *SERVER_TIME.metrics,
+    )
+}
+"""Every metric by name, in the order of the exposition; those about the exporter come last."""
 
 
 def families(snapshot: Snapshot | None) -> Iterator[Metric]:
-    """The metric families of a snapshot; of None, only ``innodb_up`` 0."""
-    yield from assemble(SPECS, samples(snapshot))
+    """The metric families of a snapshot that have samples; of None, only ``innodb_up`` 0."""
+    yield UP.family([((), float(snapshot is not None))])
+    if snapshot is not None:
+        yield from (family for family in _families(snapshot) if family.samples)
 
 
-def samples(snapshot: Snapshot | None) -> Iterator[Sample]:
-    """Every sample of a snapshot."""
-    yield UP.name, (), float(snapshot is not None)
-    if snapshot is None:
-        return
-    for spec, values in _OF_THE_SAMPLER.items():
-        for labels, value in values(snapshot):
-            yield spec.name, labels, value
-    for collector in BY_NAME.values():
-        yield from collector.samples(snapshot)
+def _families(snapshot: Snapshot) -> Iterator[Metric]:
+    yield _SERVER.family(_server_info(snapshot))
+    for collector in _ORDER:
+        yield from collector.families(snapshot)
+    for spec, values in _OF_THE_EXPORTER.items():
+        yield spec.family(values(snapshot))
+    yield from SERVER_TIME.families(snapshot)

@@ -1,5 +1,10 @@
 """The samples of a Snapshot as they are exposed."""
 
+from collections.abc import Iterator
+from typing import Any
+
+from exporter.collectors.base import Collector
+from exporter.exposition import Sample
 from exporter.sampling.metrics import SPECS, families
 from exporter.snapshot import Snapshot
 
@@ -17,3 +22,10 @@ def exposed(snapshot: Snapshot | None) -> Samples:
             assert labels not in values, (sample.name, labels)
             values[labels] = sample.value
     return found
+
+
+def samples(collector: Collector[Any], snapshot: Snapshot) -> Iterator[Sample]:
+    """What a collector exposes."""
+    for family in collector.families(snapshot):
+        for sample in family.samples:
+            yield sample.name, tuple(sample.labels.values()), sample.value

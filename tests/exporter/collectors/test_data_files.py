@@ -5,6 +5,7 @@ from exporter.collectors.data_files import DATA_FILES, FileReads
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Snapshot
+from tests.exporter.exposition import samples
 
 SERVER = identify({"version": "9.7.4", "performance_schema": "ON"})
 
@@ -16,12 +17,12 @@ def test_the_timers_picoseconds_become_seconds() -> None:
 
 def test_reads_and_their_time_are_exposed() -> None:
     known = Snapshot(1.0, SERVER, "a@b").with_section(DATA_FILES, FileReads(3, 49152, 2.5))
-    assert list(DATA_FILES.samples(known)) == [
+    assert list(samples(DATA_FILES, known)) == [
         ("innodb_data_file_reads_total", (), 3),
         ("innodb_data_file_read_seconds_total", (), 2.5),
     ]
     unknown = known.with_section(DATA_FILES, None)
-    assert not list(DATA_FILES.samples(unknown))
+    assert not list(samples(DATA_FILES, unknown))
 
 
 def test_without_performance_schema_it_does_not_run() -> None:

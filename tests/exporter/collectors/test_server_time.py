@@ -9,6 +9,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Snapshot
 from lab.servers import Server
+from tests.exporter.exposition import samples
 
 
 def spent(picoseconds: int | str | None) -> Rows:
@@ -26,7 +27,7 @@ def test_a_session_without_a_time_is_refused() -> None:
 
 def test_it_is_exposed() -> None:
     known = Snapshot(1.0, identify({"version": "9.7.4"}), "a@b").with_section(SERVER_TIME, 2.0)
-    assert list(SERVER_TIME.samples(known)) == [("innodb_exporter_collector_server_seconds_total", (), 2.0)]
+    assert list(samples(SERVER_TIME, known)) == [("innodb_exporter_collector_server_seconds_total", (), 2.0)]
 
 
 async def test_the_cost_to_a_real_server_grows_with_each_collection(

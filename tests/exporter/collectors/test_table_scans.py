@@ -8,6 +8,7 @@ from exporter.server import identify
 from exporter.snapshot import Snapshot, Table
 from lab.harness import workloads
 from lab.servers import Server
+from tests.exporter.exposition import samples
 
 COLUMNS = ["OBJECT_SCHEMA", "OBJECT_NAME", "COUNT_FETCH"]
 
@@ -20,7 +21,7 @@ def test_names_that_read_the_same_are_summed() -> None:
 def test_the_rows_of_each_table_are_exposed() -> None:
     server = identify({"version": "9.7.4", "performance_schema": "ON"})
     known = Snapshot(1.0, server, "a@b").with_section(TABLE_SCANS, {Table("shop", "orders"): 7})
-    assert list(TABLE_SCANS.samples(known)) == [("innodb_table_scan_rows_total", ("shop", "orders"), 7)]
+    assert list(samples(TABLE_SCANS, known)) == [("innodb_table_scan_rows_total", ("shop", "orders"), 7)]
 
 
 def test_a_real_servers_scans_are_counted_and_lookups_are_not(

@@ -14,11 +14,11 @@ from exporter.connection import session_settings
 from exporter.connection.errors import SessionRefused
 from exporter.connection.session import Session
 from exporter.connection.target import Target, from_dsn
-from exporter.sampling.metrics import samples
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
 from lab.servers import NAMES, Server
 from tests.conftest import start_or_skip
+from tests.exporter.exposition import exposed
 from tests.waiting import DEADLINE, until
 
 Watch = Callable[..., Sampler]
@@ -105,7 +105,7 @@ def hostile(server: Server) -> Iterator[None]:
 
 
 def series(snapshot: Snapshot) -> Series:
-    return {(name, labels): value for name, labels, value in samples(snapshot)}
+    return {(name, labels): value for name, values in exposed(snapshot).items() for labels, value in values.items()}
 
 
 def failures(snapshot: Snapshot) -> dict[str, str]:
