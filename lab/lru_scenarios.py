@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import pymysql
@@ -35,8 +35,6 @@ STATISTICS = """
 SELECT SUM(POOL_SIZE), SUM(FREE_BUFFERS), SUM(DATABASE_PAGES), SUM(OLD_DATABASE_PAGES), SUM(NUMBER_PAGES_READ),
     SUM(PAGES_MADE_YOUNG), SUM(PAGES_NOT_MADE_YOUNG)
 FROM information_schema.INNODB_BUFFER_POOL_STATS"""
-
-
 ACTIVITY = """
 SELECT SUM(MODIFIED_DATABASE_PAGES), SUM(NUMBER_PAGES_READ), SUM(NUMBER_PAGES_WRITTEN)
 FROM information_schema.INNODB_BUFFER_POOL_STATS"""
@@ -73,8 +71,7 @@ Reader = Callable[["pymysql.Connection[Any]", str, Scan], None]
 """Reads a table once. Takes a session, the table's name and the step of the pass."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Statistics:
+class PoolCounters(NamedTuple):
     """INNODB_BUFFER_POOL_STATS summed over all instances, pages; the last three since the server's start."""
 
     size: int
@@ -119,20 +116,34 @@ def play(
     """
     tables = {name: table_name(name, pages) for name, pages in scenario.sizes().items()}
     with server.connect() as connection:
-        missing = {tables[name]: (name, pages) for name, pages in scenario.sizes().items()}
-        for (table,) in _rows(
-            connection, f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{SCHEMA}'"
-        ):
-            missing.pop(table, None)
-        for table, (name, pages) in missing.items():
-            # Half of the first page stays empty, so there is one more page.
-            make_table(connection, table, pages - 1, indexes=(indexes or {}).get(name, 0))
-        if missing:
-            # Else MariaDB purges after the restart, and so reads the tables.
-            _rows(connection, "SET GLOBAL innodb_fast_shutdown = 0")
+        _make_missing(connection, scenario, indexes or {})
     server.restart(_options(server, scenario.pool))
     with server.connect() as connection:
-        return _Play(server, connection, scenario, tables, reader).played()
+        if server.name == "mysql-9.7":
+            _rows(connection, f"SET innodb_parallel_read_threads = {PARALLEL_READ_THREADS}")
+        for table in tables.values():  # opens the table, so that its reads do not count for a scan
+            _rows(connection, f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{table} WHERE id < 0")
+        leaves = {name: leaf_pages(server, SCHEMA, table) for name, table in tables.items()}
+        settle(connection)
+        with Load(server.connect) as ticking:
+            if scenario.pool.free_high and server.name in MYSQL:
+                _rows(connection, f"CREATE TABLE IF NOT EXISTS {SCHEMA}.ticks AS SELECT 0 AS tick")
+                ticking.repeat(tick, pause=0.01)
+                time.sleep(TICKING_SECONDS)
+            return _play(server, connection, scenario, leaves, reader)
+
+
+def _make_missing(connection: pymysql.Connection[Any], scenario: Scenario, indexes: Mapping[str, int]) -> None:
+    """Create the scenario's tables that the server lacks."""
+    names = _rows(connection, f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{SCHEMA}'")
+    present = {name for (name,) in names}
+    missing = [(name, pages) for name, pages in scenario.sizes().items() if table_name(name, pages) not in present]
+    for name, pages in missing:
+        # Half of the first page stays empty, so there is one more page.
+        make_table(connection, table_name(name, pages), pages - 1, indexes=indexes.get(name, 0))
+    if missing:
+        # Else MariaDB purges after the restart, and so reads the tables.
+        _rows(connection, "SET GLOBAL innodb_fast_shutdown = 0")
 
 
 def _options(server: Server, pool: Pool) -> dict[str, str]:
@@ -147,95 +158,69 @@ def _options(server: Server, pool: Pool) -> dict[str, str]:
     return options
 
 
-class _Play:
-    """One run of a scenario on a freshly started server."""
-
-    def __init__(
-        self,
-        server: Server,
-        connection: pymysql.Connection[Any],
-        scenario: Scenario,
-        tables: dict[str, str],
-        reader: Reader,
-    ) -> None:
-        self.server, self.connection, self.scenario, self.tables = server, connection, scenario, tables
-        self.reader = reader
-        self.draws = Draws()
-        if server.name == "mysql-9.7":
-            _rows(connection, f"SET innodb_parallel_read_threads = {PARALLEL_READ_THREADS}")
-        for table in tables.values():  # opens the table, so that its reads do not count for a scan
-            _rows(connection, f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{table} WHERE id < 0")
-        self.leaves = {name: leaf_pages(server, SCHEMA, table) for name, table in tables.items()}
-        settle(connection)
-
-    def played(self) -> PlayedScenario:
-        with Load(self.server.connect) as load:
-            if self.scenario.pool.free_high and self.server.name in MYSQL:
-                _rows(self.connection, f"CREATE TABLE IF NOT EXISTS {SCHEMA}.ticks AS SELECT 0 AS tick")
-                load.repeat(tick, pause=0.01)
-                time.sleep(TICKING_SECONDS)
-            return self._played()
-
-    def _played(self) -> PlayedScenario:
-        before = self._statistics()
-        steps: list[Scan | Points | Set] = [Scan(scan=START, pages=before.listed, gap_seconds=10.0)]
-        passes: list[Pass] = []
-        ended = time.monotonic()
-        for step in self._single():
-            began = time.monotonic()
-            if isinstance(last := steps[-1], Scan) and len(steps) > 1:
-                steps[-1] = last.model_copy(update={"gap_seconds": began - ended})
-            if isinstance(step, Set):
-                self._set(step.set)
-                steps.append(step)
-                continue
-            self._do(step)
-            ended = time.monotonic()
-            after = self._statistics()
-            name = step.scan if isinstance(step, Scan) else step.points
-            steps.append(step.model_copy(update={"pages": self.leaves[name], "seconds": ended - began}))
-            passes.append(_pass(len(steps), name, before, after))
-            before = after
-            if isinstance(step, Scan):
-                time.sleep(step.gap_seconds)
-        pool = self.scenario.pool.model_copy(update={"pages": before.size} | self._free_list())
-        return PlayedScenario(
-            self.server.name, self.server.version, Scenario(pool=pool, steps=tuple(steps)), tuple(passes)
-        )
-
-    def _single(self) -> Iterator[Scan | Points | Set]:
-        """The steps, one per pass."""
-        for step in self.scenario.flat():
-            if isinstance(step, Scan):
-                yield from [step.model_copy(update={"passes": 1})] * step.passes
-            else:
-                yield step
-
-    def _do(self, step: Scan | Points) -> None:
+def _play(
+    server: Server,
+    connection: pymysql.Connection[Any],
+    scenario: Scenario,
+    leaves: Mapping[str, int],
+    reader: Reader,
+) -> PlayedScenario:
+    """Run the steps on a freshly started server, one pass at a time; ``leaves`` are the leaf pages by object."""
+    draws, before, sizes = Draws(), _counters(connection), scenario.sizes()
+    steps: list[Scan | Points | Set] = [Scan(scan=START, pages=before.listed, gap_seconds=10.0)]
+    passes: list[Pass] = []
+    ended = time.monotonic()
+    for step in _single(scenario):
+        began = time.monotonic()
+        if isinstance(last := steps[-1], Scan) and len(steps) > 1:
+            steps[-1] = last.model_copy(update={"gap_seconds": began - ended})
+        if isinstance(step, Set):
+            _set(connection, step.set)
+            steps.append(step)
+            continue
+        name = step.scan if isinstance(step, Scan) else step.points
+        table = table_name(name, sizes[name])
         if isinstance(step, Points):
-            look_up_pages(self.connection, self.tables[step.points], self.draws.of(step))
+            look_up_pages(connection, table, draws.of(step))
         else:
-            self.reader(self.connection, self.tables[step.scan], step)
+            reader(connection, table, step)
+        ended, after = time.monotonic(), _counters(connection)
+        steps.append(step.model_copy(update={"pages": leaves[name], "seconds": ended - began}))
+        passes.append(_pass(len(steps), name, before, after))
+        before = after
+        if isinstance(step, Scan):
+            time.sleep(step.gap_seconds)
+    free_list: dict[str, int] = {}
+    if server.name not in MYSQL and not scenario.pool.free_high:
+        # MariaDB's page cleaner keeps a constant free list; MySQL's is empty without writes.
+        free_list = {"free_low": LEAST_SCAN_DEPTH // 2, "free_high": LEAST_SCAN_DEPTH}
+    pool = scenario.pool.model_copy(update={"pages": before.size} | free_list)
+    return PlayedScenario(server.name, server.version, Scenario(pool=pool, steps=tuple(steps)), tuple(passes))
 
-    def _set(self, settings: Settings) -> None:
-        values = {
-            "innodb_old_blocks_pct": settings.old_blocks_pct,
-            "innodb_old_blocks_time": settings.old_blocks_time_ms,
-            "innodb_lru_scan_depth": settings.free_high,
-        }
-        for name, value in values.items():
-            if value is not None:
-                _rows(self.connection, f"SET GLOBAL {name} = {value:.0f}")
 
-    def _free_list(self) -> dict[str, int]:
-        """The page cleaner's free list: MariaDB's is constant, MySQL's is empty without writes."""
-        if self.server.name in MYSQL or self.scenario.pool.free_high:
-            return {}
-        return {"free_low": LEAST_SCAN_DEPTH // 2, "free_high": LEAST_SCAN_DEPTH}
+def _single(scenario: Scenario) -> Iterator[Scan | Points | Set]:
+    """The steps, one per pass."""
+    for step in scenario.flat():
+        if isinstance(step, Scan):
+            yield from [step.model_copy(update={"passes": 1})] * step.passes
+        else:
+            yield step
 
-    def _statistics(self) -> Statistics:
-        [row] = _rows(self.connection, STATISTICS)
-        return Statistics(*map(int, row))
+
+def _set(connection: pymysql.Connection[Any], settings: Settings) -> None:
+    values = {
+        "innodb_old_blocks_pct": settings.old_blocks_pct,
+        "innodb_old_blocks_time": settings.old_blocks_time_ms,
+        "innodb_lru_scan_depth": settings.free_high,
+    }
+    for name, value in values.items():
+        if value is not None:
+            _rows(connection, f"SET GLOBAL {name} = {value:.0f}")
+
+
+def _counters(connection: pymysql.Connection[Any]) -> PoolCounters:
+    [row] = _rows(connection, STATISTICS)
+    return PoolCounters(*map(int, row))
 
 
 def settle(connection: pymysql.Connection[Any]) -> None:
@@ -257,7 +242,7 @@ def tick(connection: pymysql.Connection[Any]) -> None:
     _rows(connection, f"UPDATE {SCHEMA}.ticks SET tick = tick + 1")
 
 
-def _pass(step: int, name: str, before: Statistics, after: Statistics) -> Pass:
+def _pass(step: int, name: str, before: PoolCounters, after: PoolCounters) -> Pass:
     return Pass(
         step=step,
         object=name,
@@ -305,7 +290,7 @@ def restored(data: Mapping[str, Any]) -> PlayedScenario:
 def main(names: tuple[str, ...], as_json: bool, keep: bool) -> None:  # noqa: FBT001 - click's flags
     """Play scenarios of lab/scenarios on real servers, such as mariadb-10.11/seed-002-steps, and print each pass."""
     interrupt_on_signals()
-    for server, _, name in (each.partition("/") for each in names):
+    for server, _, name in (path.partition("/") for path in names):
         with start(server) as running:
             played = play(running, load(name))
         if keep:
@@ -314,10 +299,10 @@ def main(names: tuple[str, ...], as_json: bool, keep: bool) -> None:  # noqa: FB
             click.echo(json.dumps(dumped(played)))
             continue
         click.echo(f"{server} {played.version}, {name}, a pool of {played.scenario.pool.pages:,} pages")
-        for each in played.passes:
+        for measured in played.passes:
             click.echo(
-                f"  {each.object:8} read {each.pages_read:7,} made young {each.made_young:7,}"
-                f"  young {each.young_pages:7,} old {each.old_pages:7,} free {each.free_pages:6,}"
+                f"  {measured.object:8} read {measured.pages_read:7,} made young {measured.made_young:7,}"
+                f"  young {measured.young_pages:7,} old {measured.old_pages:7,} free {measured.free_pages:6,}"
             )
 
 

@@ -16,12 +16,11 @@ from advisor.advice.turns import Turns
 from advisor.observe.window import Window
 from advisor.pool import estimate
 from advisor.pool.load import MOST_TABLES
-from exporter.connection.target import from_dsn
-from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
 from lab import servers
 from lab.bench.figures import Benchmark, BenchRun, Figure
 from lab.bench.rig import SERVER
+from lab.harness.watch import SidecarSampler
 from lab.harness.workloads import Load, look_up_pages, make_table, scan
 from lab.servers import Server
 
@@ -51,7 +50,7 @@ def measure(run: BenchRun) -> None:
             load.repeat(lambda connection: scan(connection, SCANNED), pause=SCAN_EVERY)
             time.sleep(FILLING)
             run.say(f"{(SNAPSHOTS + hours * LATER) * EVERY:.0f} s of watching")
-            history = asyncio.run(_collect(server, SNAPSHOTS + hours * LATER))
+            history = _collect(server, SNAPSHOTS + hours * LATER)
         run.versions["MySQL"] = server.version
     windows = [history[LATER * hour : LATER * hour + SNAPSHOTS] for hour in range(hours + 1)]
     run.say(f"{hours} hours, the clock runs fast")
@@ -76,14 +75,13 @@ def _lookups() -> Any:
     return work
 
 
-async def _collect(server: Server, count: int) -> Sequence[Snapshot]:
-    sampler = Sampler(from_dsn(server.dsn), interval=EVERY, history_seconds=count * EVERY)
-    try:
+def _collect(server: Server, count: int) -> Sequence[Snapshot]:
+    with SidecarSampler(server, interval=EVERY, history_seconds=count * EVERY) as sampler:
         for _ in range(count):
-            await asyncio.gather(sampler.collect(), asyncio.sleep(EVERY))
-        return tuple(sampler.history)
-    finally:
-        await sampler.close()
+            due = time.monotonic() + EVERY
+            sampler.collect()
+            time.sleep(max(0.0, due - time.monotonic()))
+        return sampler.history
 
 
 async def _keep(windows: Sequence[Sequence[Snapshot]]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,13 +10,12 @@ from tempfile import TemporaryDirectory
 
 from ruamel.yaml import YAML
 
-from exporter.connection.target import Target
 from exporter.recording.file import replay
-from exporter.sampling.sampler import Sampler
 from lab import servers
 from lab.captures import Capture, redaction
 from lab.captures.scenarios import CATALOG
 from lab.captures.scenarios.base import CaptureRejected, CaptureScenario, Numbers, Step
+from lab.harness.watch import SidecarSampler
 from lab.servers import Server
 
 
@@ -55,7 +53,7 @@ def _attempt(capture: Capture, scenario: CaptureScenario, attempt: int) -> Numbe
         with servers.start(capture.server, scenario.options) as server:
             began = datetime.now(UTC)
             with scenario.work(server) as step:
-                asyncio.run(_watch(server, scenario, step, recording))
+                _watch(server, scenario, step, recording)
             version, options = server.version, server.options
         shown = scenario.check(list(replay(recording)))
         redaction.check(recording)
@@ -80,16 +78,14 @@ def _attempt(capture: Capture, scenario: CaptureScenario, attempt: int) -> Numbe
     return shown
 
 
-async def _watch(server: Server, scenario: CaptureScenario, step: Step, recording: Path) -> None:
-    target = Target(host=server.host, port=server.port, user=scenario.user)
-    with redaction.RedactedRecorder(recording, server) as recorder:
-        sampler = Sampler(target, interval=1.0, keep=recorder)
-        try:
-            await sampler.collect()
-            for _ in range(scenario.collections - 1):
-                began = time.monotonic()
-                await asyncio.to_thread(step)
-                await asyncio.sleep(max(0.0, scenario.period - (time.monotonic() - began)))
-                await sampler.collect()
-        finally:
-            await sampler.close()
+def _watch(server: Server, scenario: CaptureScenario, step: Step, recording: Path) -> None:
+    with (
+        redaction.RedactedRecorder(recording, server) as recorder,
+        SidecarSampler(server, scenario.user, keep=recorder) as sampler,
+    ):
+        sampler.collect()
+        for _ in range(scenario.collections - 1):
+            began = time.monotonic()
+            step()
+            time.sleep(max(0.0, scenario.period - (time.monotonic() - began)))
+            sampler.collect()

@@ -1,4 +1,4 @@
-"""A run over all workloads: what was measured is kept, and each run makes all predictions anew from it."""
+"""A run over all workloads: measurements are kept in the cache, and each run makes all predictions anew from them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lab.reports import criterion
 GROUP = "curves"
 SERVERS = ("mysql-9.7", "mariadb-11.8")
 _MEASUREMENT = 1
-"""Raise it when what is measured changes: kept results are those of this number, these options and this workload."""
+"""Raise it when the measurement changes: results are kept by this number, the options and the workload."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class CurvesRun:
 
 def parts() -> list[Part]:
     """The measurements, one server after the other."""
-    return [part for server in SERVERS for part in (*(_part(server, each) for each in WORKLOADS), _job(server))]
+    return [part for server in SERVERS for part in (*(_part(server, load) for load in WORKLOADS), _job(server))]
 
 
 def _part(server: str, workload: CurveWorkload) -> Part:
@@ -81,10 +81,12 @@ def run(chosen: Sequence[Part], reporter: Reporter, *, fresh: bool = False) -> C
     measured = campaign.run()
     reporter.note(f"{len(measured)} recordings are predicted from")
     with ProcessPoolExecutor() as processes:
-        predicted = processes.map(_predict, [(each.server, workload(each.part.name), each.data) for each in measured])
+        predicted = processes.map(
+            _predict, [(result.server, workload(result.part.name), result.data) for result in measured]
+        )
         results = [replace(result, data=data) for result, data in zip(measured, predicted, strict=True)]
     failed = dict(campaign.failed)
-    if failures := list(broken((each.server, each.part.name, each.data) for each in results)):
+    if failures := list(broken((result.server, result.part.name, result.data) for result in results)):
         failed[GROUP] = "; ".join(failures)
     return CurvesRun(results, failed, campaign.unavailable)
 
@@ -123,7 +125,7 @@ def _predict(measured: tuple[str, str, Data]) -> Data:
 def _version(name: str) -> str:
     """A digest of what decides a measurement."""
     decides = [
-        (each.load, each.rest, each.scans, measure.mebibytes(each, 1.0)) for each in WORKLOADS if each.name == name
+        (load.load, load.rest, load.scans, measure.mebibytes(load, 1.0)) for load in WORKLOADS if load.name == name
     ]
     return hashlib.sha256(repr((_MEASUREMENT, measure.OPTIONS, decides)).encode()).hexdigest()[:8]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from lab.curves.datasets import SYSBENCH, YCSB_RECORDS
 from lab.curves.distributions import DISTRIBUTIONS
@@ -19,40 +19,45 @@ from lab.servers import Server
 
 BATCH = 25
 """Lookups a statement: a client in Python is slower than the server."""
-_BY_NAME = {each.name: each for each in DISTRIBUTIONS}
+_BY_NAME = {distribution.name: distribution for distribution in DISTRIBUTIONS}
 
 
-class CurveLoad(Protocol):
-    """A load on a server."""
+class CurveLoad:
+    """A load on a server. The representations of its kinds are part of the digests of measurements.
+
+    Attributes:
+        dataset: The data that it runs on, of `datasets.DATASETS`.
+        counter: The server's counter of its work.
+        unit: What this counts.
+        rate: Units a second; 0 for as many as possible.
+    """
+
+    counter: str
+    unit: str
+    rate: int = 0
 
     @property
     def dataset(self) -> str:
-        """The data that it runs on, of `datasets.DATASETS`."""
-
-    @property
-    def counter(self) -> str:
-        """The server's counter of what is done."""
-
-    @property
-    def unit(self) -> str:
-        """What it counts."""
+        """See the attributes."""
+        raise NotImplementedError
 
     @property
     def per_second(self) -> float:
-        """How much of it is to be done a second; 0 for as much as goes."""
+        """Growth of the counter in a second, at its rate."""
+        return self.rate
 
     def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
         """Put it on the server while the context lasts, which must be less than so many seconds."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class TpcC:
+class TpcC(CurveLoad):
     """go-tpc's TPC-C, with one thread."""
 
     warehouses: int
     counter = "Com_commit"
     unit = "commit"
-    per_second = 0.0
 
     @property
     def dataset(self) -> str:
@@ -65,7 +70,7 @@ class TpcC:
 
 
 @dataclass(frozen=True)
-class Ycsb:
+class Ycsb(CurveLoad):
     """One of go-ycsb's mixes, with a distribution and operations a second."""
 
     mix: str
@@ -75,18 +80,13 @@ class Ycsb:
     counter = "Com_stmt_execute"
     unit = "statement"
 
-    @property
-    def per_second(self) -> float:
-        """As told."""
-        return self.rate
-
     def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
         """See CurveLoad."""
         return ycsb.running(server, self.mix, self.distribution, records=YCSB_RECORDS, rate=self.rate, seconds=seconds)
 
 
 @dataclass(frozen=True)
-class Sysbench:
+class Sysbench(CurveLoad):
     """One of sysbench's tests, with a distribution and transactions a second."""
 
     test: str
@@ -96,26 +96,14 @@ class Sysbench:
     counter = "Com_commit"
     unit = "transaction"
 
-    @property
-    def per_second(self) -> float:
-        """As told."""
-        return self.rate
-
     def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
         """See CurveLoad."""
-        return sysbench.running(
-            server,
-            self.test,
-            seconds=seconds,
-            threads=2,
-            rate=self.rate,
-            rand_type=self.distribution,
-            **SYSBENCH,
-        )
+        options = {"rate": self.rate, "rand_type": self.distribution, **SYSBENCH}
+        return sysbench.running(server, self.test, seconds=seconds, threads=2, **options)
 
 
 @dataclass(frozen=True)
-class Lookups:
+class Lookups(CurveLoad):
     """Point lookups by primary key from one connection: a distribution over pages, and lookups a second."""
 
     distribution: str
@@ -125,7 +113,7 @@ class Lookups:
 
     @property
     def per_second(self) -> float:
-        """As told."""
+        """Batches."""
         return self.rate / BATCH
 
     @property

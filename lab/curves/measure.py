@@ -6,7 +6,6 @@ sampler, from the empty pool on: the recording is the only evidence of the predi
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,14 +14,13 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from exporter.connection.target import from_dsn
 from exporter.recording.file import Recorder
-from exporter.sampling.sampler import Sampler
 from lab.curves import datasets
 from lab.curves.datasets import SCANNED
 from lab.curves.workloads import PATIENCE, CurveWorkload
 from lab.harness.measure import pool_statistic
 from lab.harness.records import Data, NotShown
+from lab.harness.watch import SidecarSampler
 from lab.harness.workloads import scan
 from lab.processes.program import ProgramFailed
 from lab.servers import Server, start
@@ -53,11 +51,8 @@ _REACHED = 0.95
 """Of what is to be done."""
 COUNTED = 30.0
 """Seconds that reads are counted over: whole scans."""
-_UNLIKE = 1.1
-"""Beside scans, which go by the clock, no pool may get so many times another's load: reads for what is done would not
-compare."""
 _PARTS = 3
-"""Of this time; the reads of the first are compared with those of the last."""
+"""Of the counted time; the reads of the first are compared with those of the last."""
 
 
 def measure(workload: CurveWorkload, path: Path, server: Server, say: Callable[[str], None]) -> Data:
@@ -102,8 +97,8 @@ def _measure(workload: CurveWorkload, path: Path, server: Server, say: Callable[
             for pool in pools.values():
                 loads.enter_context(pool.loaded())
 
-        found = asyncio.run(_watch(pools, workload, path, put, say))
-    return {"unit": workload.load.unit, "measured": {f"{times:g}": found[times] for times in sorted(found)}}
+        measured = _watch(pools, workload, path, put, say)
+    return {"unit": workload.load.unit, "measured": {f"{times:g}": measured[times] for times in sorted(measured)}}
 
 
 def mebibytes(workload: CurveWorkload, times: float) -> int:
@@ -190,7 +185,7 @@ def _scans(server: Server) -> Iterator[None]:
         working.result()
 
 
-async def _watch(
+def _watch(
     pools: Mapping[float, _Pool],
     workload: CurveWorkload,
     path: Path,
@@ -198,39 +193,35 @@ async def _watch(
     say: Callable[[str], None],
 ) -> Mapping[float, Data]:
     """Put the loads on, watch the pool of today's size from then on, and count once all pools have come to rest."""
-    with closing(Recorder(path)) as recorder:
-        sampler = Sampler(from_dsn(pools[1.0].server.dsn), interval=_FIRST_STEP, keep=recorder)
-        try:
-            await sampler.collect()
-            await asyncio.to_thread(put)
-            say("the pools come to rest")
-            began, rested = time.monotonic(), False
-            while not rested and (elapsed := time.monotonic() - began) < PATIENCE * workload.rest:
-                await asyncio.sleep(min(_STEP, max(_FIRST_STEP, _SLOWER * elapsed)))
-                await sampler.collect()
-                rested = await asyncio.to_thread(_rested, list(pools.values()), late=elapsed >= workload.rest)
-            say("reads are counted")
-            rested_after = time.monotonic() - began
-            if workload.scans:
-                await asyncio.sleep(-(time.monotonic() - SCAN_EVERY / 2) % SCAN_EVERY)
-            counts = [await asyncio.to_thread(_counted, pools.values())]
-            await sampler.collect()
-            for _ in range(_PARTS):
-                await _collect(sampler, COUNTED / _PARTS)
-                counts.append(await asyncio.to_thread(_counted, pools.values()))
-        finally:
-            await sampler.close()
-    found = {
-        pool.times: pool.measured(each) for pool, each in zip(pools.values(), zip(*counts, strict=True), strict=True)
+    with (
+        closing(Recorder(path)) as recorder,
+        SidecarSampler(pools[1.0].server, interval=_FIRST_STEP, keep=recorder) as sampler,
+    ):
+        sampler.collect()
+        put()
+        say("the pools come to rest")
+        began, rested = time.monotonic(), False
+        while not rested and (elapsed := time.monotonic() - began) < PATIENCE * workload.rest:
+            time.sleep(min(_STEP, max(_FIRST_STEP, _SLOWER * elapsed)))
+            sampler.collect()
+            rested = _rested(list(pools.values()), late=elapsed >= workload.rest)
+        say("reads are counted")
+        rested_after = time.monotonic() - began
+        if workload.scans:
+            time.sleep(-(time.monotonic() - SCAN_EVERY / 2) % SCAN_EVERY)
+        counts = [_counts(pools.values())]
+        sampler.collect()
+        for _ in range(_PARTS):
+            _collect(sampler, COUNTED / _PARTS)
+            counts.append(_counts(pools.values()))
+    measured = {
+        pool.times: pool.measured(of_pool)
+        for pool, of_pool in zip(pools.values(), zip(*counts, strict=True), strict=True)
     }
-    today = found[1.0]
+    today = measured[1.0]
     lives = today["mebibytes"] * _PAGES_OF_MIB * today["seconds"] / max(1, today["read"])
-    found[1.0] |= {"lives": round(lives, 1), "after": round(rested_after, 1)}
-    return found
-
-
-def _rate(counts: Sequence[Mapping[str, float]]) -> float:
-    return (counts[-1]["done"] - counts[0]["done"]) / (counts[-1]["at"] - counts[0]["at"])
+    measured[1.0] |= {"lives": round(lives, 1), "after": round(rested_after, 1)}
+    return measured
 
 
 def _rested(pools: Sequence[_Pool], *, late: bool) -> bool:
@@ -238,16 +229,16 @@ def _rested(pools: Sequence[_Pool], *, late: bool) -> bool:
     return all([pool.rested() for pool in pools]) or (late and all(pool.loaded_enough() for pool in pools))  # noqa: C419
 
 
-def _counted(pools: Iterable[_Pool]) -> list[Mapping[str, float]]:
+def _counts(pools: Iterable[_Pool]) -> list[Mapping[str, float]]:
     """The counters of all pools, all but at the same time."""
     pools = list(pools)
     with ThreadPoolExecutor(len(pools)) as threads:
         return list(threads.map(_Pool.counted, pools))
 
 
-async def _collect(sampler: Sampler, seconds: float) -> None:
+def _collect(sampler: SidecarSampler, seconds: float) -> None:
     """Collect now and then, for so many seconds."""
     ends = time.monotonic() + seconds
     while (left := ends - time.monotonic()) > 0:
-        await asyncio.sleep(min(_STEP, left))
-        await sampler.collect()
+        time.sleep(min(_STEP, left))
+        sampler.collect()

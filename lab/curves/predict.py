@@ -8,22 +8,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from advisor.advice import evaluation
-from advisor.contract.recommendation import Advice
+from advisor.contract.recommendation import Advice, Change, Recommendation
 from advisor.observe.window import Window
-from advisor.pool.curve import Curve, Estimate
 from advisor.pool.errors import Unanswerable
 from advisor.pool.estimate import curve
 from exporter.recording.file import replay
 from exporter.snapshot import Snapshot
 from lab.curves.measure import COUNTED
 from lab.harness.records import Data
-from lab.harness.watch import rules
+from lab.harness.watch import judge, the_rule
 from lab.packages.cache import REPOSITORY
 
 RULE, SETTING = "buffer-pool-too-small", "innodb_buffer_pool_size"
-_PATIENCE = 180.0
-"""The rule's time budget here, seconds: the result must not depend on the machine's load."""
 _MODEL = ("advisor/pool", "advisor/models", "advisor/facts")
 
 
@@ -48,39 +44,52 @@ def predict(measured: Data, path: Path) -> Data:
         today's, the reads that are promised, and their error.
     """
     history = list(replay(path))
+    advice = _advice(history)
     began = time.thread_time()
     try:
-        found = curve(history, COUNTED, times=[float(times) for times in measured["measured"]])
+        predicted = curve(history, COUNTED, times=[float(times) for times in measured["measured"]])
     except Unanswerable as error:
-        return {"unanswerable": str(error)} | _advice(history)
+        return {"unanswerable": str(error)} | advice
     cpu = time.thread_time() - began
     return {
-        "reads": round(found.reads, 2),
-        "sizes": {f"{size.times:g}": _relative(found, size.reads) for size in found.sizes},
-        "notes": list(found.notes),
+        "reads": round(predicted.reads, 2),
+        "sizes": {
+            f"{size.times:g}": [
+                round(reads / predicted.reads, 4) for reads in (size.reads.expected, size.reads.low, size.reads.high)
+            ]
+            for size in predicted.sizes
+        },
+        "notes": list(predicted.notes),
         "cpu": round(cpu, 2),
-    } | _advice(history)
+    } | advice
 
 
 def advised(history: Sequence[Snapshot], longest: float) -> Advice:
     """The advice of the rule that enlarges the pool."""
-    [rule] = [each for each in rules() if each.id == RULE]
-    return evaluation.advise([rule.with_budget(_PATIENCE)], Window.of(history, longest), beside=rules())
+    return judge(Window.of(history, longest), [the_rule(RULE)])
+
+
+def larger_pool(advice: Advice) -> tuple[Recommendation, Change] | None:
+    """The recommendation to enlarge the pool, and its change."""
+    for recommendation in advice.recommendations:
+        for change in recommendation.changes:
+            if change.setting == SETTING:
+                return recommendation, change
+    return None
 
 
 def _advice(history: Sequence[Snapshot]) -> dict[str, Any]:
-    for each in advised(history, COUNTED).recommendations:
-        for change in each.changes:
-            if change.setting == SETTING and change.from_ and each.effect and each.effect.now:
-                now, effect = float(each.effect.now), each.effect
-                advice = {
-                    "times": round(float(change.to) / float(change.from_), 4),
-                    "promised": round(effect.predicted / now, 4),
-                    "error": effect.error or 0.0,
-                }
-                return {"advice": advice}
-    return {}
-
-
-def _relative(found: Curve, reads: Estimate) -> list[float]:
-    return [round(each / found.reads, 4) for each in (reads.expected, reads.low, reads.high)]
+    larger = larger_pool(advised(history, COUNTED))
+    if larger is None:
+        return {}
+    recommendation, change = larger
+    effect = recommendation.effect
+    if not (change.from_ and effect and effect.now):
+        return {}
+    return {
+        "advice": {
+            "times": round(float(change.to) / float(change.from_), 4),
+            "promised": round(effect.predicted / float(effect.now), 4),
+            "error": effect.error or 0.0,
+        }
+    }

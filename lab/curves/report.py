@@ -24,7 +24,7 @@ from lab.reports.markdown import ran_on, table
 from lab.reports.pictures import BLUE, INK
 
 PICTURES = pictures.FOLDER / "curves"
-DRAWN = tuple(each for each in WORKLOADS if isinstance(each.load, TpcC | Ycsb) and not each.scans)
+DRAWN = tuple(load for load in WORKLOADS if isinstance(load.load, TpcC | Ycsb) and not load.scans)
 """The workloads with a picture."""
 _SIZE = (9.5, 3.8)
 _SERVER_NAMES = {"mysql-9.7": "MySQL 9.7", "mariadb-11.8": "MariaDB 11.8"}
@@ -70,15 +70,15 @@ def jobs(record: Mapping[str, Any]) -> str:
 def sections(record: Mapping[str, Any]) -> str:
     """The measured and predicted reads of each workload, and pictures of some."""
     rows = [
-        [each.name, name, f"{data['measured']['1']['lives']:g} s", *map(_cell, judge.cases(data)), _advice(data)]
-        for each in WORKLOADS
+        [load.name, name, f"{data['measured']['1']['lives']:g} s", *map(_cell, judge.cases(data)), _advice(data)]
+        for load in WORKLOADS
         for server, name in _SERVER_NAMES.items()
-        for data in (part["data"] for part in [record["parts"].get(f"{server}, {each.name}")] if part is not None)
+        for data in (part["data"] for part in [record["parts"].get(f"{server}, {load.name}")] if part is not None)
     ]
     titles = ["workload", "server", "pages live", *(f"{times:g} ×" for times in OTHERS), "advised"]
     drawn = (
-        f"### {each.name}\n\n{each.about}.\n\n![Pages read by size of the pool](img/curves/{each.name}.svg)\n"
-        for each in DRAWN
+        f"### {load.name}\n\n{load.about}.\n\n![Pages read by size of the pool](img/curves/{load.name}.svg)\n"
+        for load in DRAWN
     )
     return "\n".join((table(titles, rows), *drawn))
 
@@ -89,8 +89,8 @@ def draw() -> None:
     if record is None:
         return
     PICTURES.mkdir(parents=True, exist_ok=True)
-    for each in DRAWN:
-        pictures.save(_draw, plot(record, each.name), _SIZE, PICTURES / f"{each.name}.svg")
+    for load in DRAWN:
+        pictures.save(_draw, plot(record, load.name), _SIZE, PICTURES / f"{load.name}.svg")
 
 
 def plot(record: Mapping[str, Any], name: str) -> Data:

@@ -85,19 +85,19 @@ _ALONE = (
     _sysbench("read-write", "pareto", 40),
     _sysbench("read-write", "special", 15, 200.0),
     _sysbench("read-write", "gaussian", 50, 60.0),
-    *(_lookups(each, *_LOOKUPS[each.name]) for each in DISTRIBUTIONS),
+    *(_lookups(distribution, *_LOOKUPS[distribution.name]) for distribution in DISTRIBUTIONS),
     _tpcc(16, 240.0),
 )
 WORKLOADS = (
     *_ALONE,
     *(
         replace(
-            each,
-            name=f"{each.name}-scans",
-            about=f"{each.about}, beside a scan of another table every ten seconds",
+            workload,
+            name=f"{workload.name}-scans",
+            about=f"{workload.about}, beside a scan of another table every ten seconds",
             scans=True,
         )
-        for each in _ALONE
-        if each.name in _SCANNED
+        for workload in _ALONE
+        if workload.name in _SCANNED
     ),
 )

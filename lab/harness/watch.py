@@ -74,6 +74,7 @@ class SidecarSampler:
         user: The sidecar's account.
         machine: What the operator configured of the machine.
         interval: Least seconds between two snapshots of the history.
+        arguments: Further ones of `Sampler`, such as ``keep``.
     """
 
     def __init__(
@@ -83,8 +84,10 @@ class SidecarSampler:
         machine: ConfiguredMachine | None = None,
         *,
         interval: float = 1.0,
+        **arguments: Any,
     ) -> None:
-        self._sampler = Sampler(replace(from_dsn(server.dsn), user=user), interval=interval, machine=machine)
+        target = replace(from_dsn(server.dsn), user=user)
+        self._sampler = Sampler(target, interval=interval, machine=machine, **arguments)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
