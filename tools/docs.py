@@ -32,7 +32,7 @@ from advisor.render import advice as advice_document
 from advisor.render import fleet as fleet_document
 from advisor.render import models, text
 from advisor.render import outcomes as outcome_documents
-from advisor.render.document import TextDocument
+from advisor.render.blocks import TextDocument
 from advisor.rules import glossary, page
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook

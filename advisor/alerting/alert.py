@@ -14,7 +14,7 @@ from advisor.contract.visible import uncalled, visible, visible_lines
 from advisor.ledger import words
 from advisor.ledger.entry import Outcome
 from advisor.render import advice, phrases
-from advisor.render.document import STATEMENTS
+from advisor.render.blocks import STATEMENTS
 
 NAME = "InnoDBAdvice"
 OWN_LABELS = frozenset({"alertname", "rule", "severity", "instance", "subject"})

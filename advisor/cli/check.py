@@ -12,7 +12,7 @@ from advisor.cli.exits import FINDINGS, epilog
 from advisor.cli.options import SetupOptions, SourceOptions, format_option, setup_options, where_options
 
 if TYPE_CHECKING:
-    from advisor.render.document import Cell
+    from advisor.render.blocks import Cell
 
 _INTERVAL = 10.0
 """Seconds between two collections; `check` makes two at once, whatever it is."""
@@ -36,7 +36,7 @@ def check(*, where: SourceOptions, setup: SetupOptions, style: str) -> None:
     from advisor.cli.output import say_document, say_json
     from advisor.cli.setup import load_setup
     from advisor.observe import observation
-    from advisor.render.document import Paragraph, TextDocument, TextTable
+    from advisor.render.blocks import Paragraph, TextDocument, TextTable
     from exporter.collectors import DEFAULT
 
     rules, machine = load_setup(setup)
@@ -67,7 +67,7 @@ def check(*, where: SourceOptions, setup: SetupOptions, style: str) -> None:
 
 def _row(check: Mapping[str, Any]) -> tuple[Cell, ...]:
     """A source in a line; the rules that are blind without it only where it cannot be read."""
-    from advisor.render.document import Toned
+    from advisor.render.blocks import Toned
 
     mark = Toned("ok", "good") if check["ok"] else "–" if check["ok"] is None else Toned("no", "critical")
     blind = ", ".join(check["needed_by"]) if check["ok"] is False else ""

@@ -17,7 +17,7 @@ from advisor.contract.json_text import json_of
 from advisor.contract.visible import visible_json, visible_lines
 
 if TYPE_CHECKING:
-    from advisor.render.document import TextDocument
+    from advisor.render.blocks import TextDocument
 
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:

@@ -45,7 +45,7 @@ def list_rules(*, setup: SetupOptions, as_json: bool) -> None:
     if as_json:
         say_json([_summary(loaded, rule) for rule in loaded.rules])
         return
-    from advisor.render.document import TextDocument, TextTable
+    from advisor.render.blocks import TextDocument, TextTable
 
     rows = tuple((rule.id, rule.file.severity.value, loaded.origin(rule.id), rule.file.title) for rule in loaded.rules)
     say_document(TextDocument("Rules", (TextTable(("rule", "severity", "origin", "title"), rows),)))

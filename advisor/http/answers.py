@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from advisor.contract.json_text import json_of
 from advisor.contract.visible import visible_json, visible_lines
 from advisor.render import text
-from advisor.render.document import TextDocument
+from advisor.render.blocks import TextDocument
 from advisor.render.markdown import markdown
 
 Shown = TypeVar("Shown", bound=BaseModel)

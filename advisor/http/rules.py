@@ -17,7 +17,7 @@ from advisor.http.dependencies import TheService
 from advisor.http.limits import costly
 from advisor.http.problems import documented
 from advisor.render import html
-from advisor.render.document import Link, Paragraph, TextDocument, TextTable
+from advisor.render.blocks import Link, Paragraph, TextDocument, TextTable
 from advisor.render.phrases import moment
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Origin

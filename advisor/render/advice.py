@@ -7,18 +7,7 @@ from collections.abc import Iterator, Sequence
 from advisor.contract.recommendation import Advice, Blind, Evidence, Recommendation, SetAside
 from advisor.contract.templates import duration
 from advisor.ledger.history import GradedAdvice, GradedRecommendation, GradedSetAside
-from advisor.render import outcomes
-from advisor.render.document import (
-    TONES,
-    Block,
-    Card,
-    Details,
-    Heading,
-    Instructions,
-    Paragraph,
-    TextDocument,
-    TextTable,
-)
+from advisor.render import blocks, outcomes
 from advisor.render.phrases import alternative, effect, instructions, moment, quantity
 
 NOTHING = "Nothing to change in this window."
@@ -27,47 +16,47 @@ _OUTCOMES = 10
 _TRENDS = {"worse": "getting worse", "steady": "steady", "better": "getting better"}
 
 
-def advice(advice: Advice) -> TextDocument:
+def advice(advice: Advice) -> blocks.TextDocument:
     """Every recommendation, the tables of what is set aside, failed or blind, and the newest outcomes where known."""
-    blocks: list[Block] = [Paragraph(_origin(advice), "quiet")]
-    blocks += [_card(recommendation) for recommendation in advice.recommendations] or [Paragraph(NOTHING)]
+    shown: list[blocks.Block] = [blocks.Paragraph(_origin(advice), "quiet")]
+    shown += [_card(recommendation) for recommendation in advice.recommendations] or [blocks.Paragraph(NOTHING)]
     for title, table in _tables(advice):
-        blocks += [Heading(title), table] if table.rows else []
+        shown += [blocks.Heading(title), table] if table.rows else []
     if isinstance(advice, GradedAdvice) and advice.outcomes:
-        blocks += [Heading("What became of changes"), *outcomes.cards(advice.outcomes[:_OUTCOMES], level=3)]
+        shown += [blocks.Heading("What became of changes"), *outcomes.cards(advice.outcomes[:_OUTCOMES], level=3)]
         more = len(advice.outcomes) - _OUTCOMES
         if more > 0:
-            blocks.append(Paragraph(f"and {more} older ones: `innodb-advisor history` has them", "quiet"))
-    return TextDocument(f"innodb-advisor: {advice.server}", tuple(blocks))
+            shown.append(blocks.Paragraph(f"and {more} older ones: `innodb-advisor history` has them", "quiet"))
+    return blocks.TextDocument(f"innodb-advisor: {advice.server}", tuple(shown))
 
 
-def finding(finding: Recommendation | SetAside) -> TextDocument:
+def finding(finding: Recommendation | SetAside) -> blocks.TextDocument:
     """One recommendation, with the reason where it is set aside, and what became of it before where that is known."""
     before = finding.outcomes if isinstance(finding, GradedRecommendation | GradedSetAside) else ()
     if isinstance(finding, SetAside):
-        card = _card(finding.recommendation, Paragraph(f"Set aside: {finding.reason}"), level=1)
+        card = _card(finding.recommendation, blocks.Paragraph(f"Set aside: {finding.reason}"), level=1)
     else:
         card = _card(finding, level=1)
-    return TextDocument("", (card, *outcomes.cards(before)))
+    return blocks.TextDocument("", (card, *outcomes.cards(before)))
 
 
-def evidence_table(evidence: Sequence[Evidence]) -> TextTable:
+def evidence_table(evidence: Sequence[Evidence]) -> blocks.TextTable:
     """What a finding rests on."""
     rows = tuple((fact.name.replace("_", " "), quantity(fact), fact.source) for fact in evidence)
-    return TextTable(("evidence", "value", "source"), rows, right=(1,))
+    return blocks.TextTable(("evidence", "value", "source"), rows, right=(1,))
 
 
-def _card(recommendation: Recommendation, *before: Block, level: int = 2) -> Card:
-    return Card(
+def _card(recommendation: Recommendation, *before: blocks.Block, level: int = 2) -> blocks.Card:
+    return blocks.Card(
         recommendation.summary,
         (
             *before,
-            Instructions(tuple(instructions(recommendation))),
-            Details(tuple(details(recommendation))),
+            blocks.Instructions(tuple(instructions(recommendation))),
+            blocks.Details(tuple(details(recommendation))),
             evidence_table(recommendation.evidence),
         ),
         mark=recommendation.severity.value,
-        tone=TONES[recommendation.severity],
+        tone=blocks.TONES[recommendation.severity],
         level=level,
     )
 
@@ -93,27 +82,27 @@ def _origin(advice: Advice) -> str:
     return f"{of}; made {duration(advice.age_seconds)} ago, anew at {moment(advice.next_at)} or later"
 
 
-def _tables(advice: Advice) -> Iterator[tuple[str, TextTable]]:
+def _tables(advice: Advice) -> Iterator[tuple[str, blocks.TextTable]]:
     yield "Overruled by another recommendation", _set_aside(advice.overruled)
     yield "Suppressed by the configuration", _set_aside(advice.suppressed)
     failed = tuple((failure.rule, failure.reason) for failure in advice.failed)
-    yield "Failed rules: their advice is unknown", TextTable(("rule", "reason"), failed)
+    yield "Failed rules: their advice is unknown", blocks.TextTable(("rule", "reason"), failed)
     yield "Blind rules: data they need is missing", _blind(advice.blind)
 
 
-def _set_aside(findings: Sequence[SetAside]) -> TextTable:
+def _set_aside(findings: Sequence[SetAside]) -> blocks.TextTable:
     rows = tuple(
         (aside.recommendation.rule, aside.recommendation.summary, aside.reason, aside.recommendation.fingerprint)
         for aside in findings
     )
-    return TextTable(("rule", "summary", "reason", "fingerprint"), rows)
+    return blocks.TextTable(("rule", "summary", "reason", "fingerprint"), rows)
 
 
-def _blind(spots: Sequence[Blind]) -> TextTable:
+def _blind(spots: Sequence[Blind]) -> blocks.TextTable:
     """A row for each reason: one missing source may blind a dozen rules, in several ways each."""
     by_reason: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for spot in spots:
         lacks, rules = by_reason.setdefault((spot.reason, spot.cure or ""), ({}, {}))
         lacks[spot.lacks] = rules[spot.rule] = None
     rows = ((", ".join(lacks), ", ".join(rules), *reason) for reason, (lacks, rules) in by_reason.items())
-    return TextTable(("lacks", "rules", "why", "cure"), tuple(rows))
+    return blocks.TextTable(("lacks", "rules", "why", "cure"), tuple(rows))

@@ -11,23 +11,8 @@ from advisor.contract.fleet import Capacity, CapacityEstimate, FleetBlindSpot, F
 from advisor.contract.recommendation import Severity
 from advisor.contract.settings import setting_text
 from advisor.contract.templates import binary, duration
-from advisor.render import html
+from advisor.render import blocks, html
 from advisor.render.advice import evidence_table
-from advisor.render.document import (
-    TONES,
-    Block,
-    Card,
-    Details,
-    Folded,
-    Heading,
-    Instructions,
-    Link,
-    Paragraph,
-    TextDocument,
-    TextTable,
-    Toned,
-    plain,
-)
 from advisor.render.phrases import counted, effect, instructions, moment, shortened, statement
 
 SOURCES = {Source.VERDICT: "its sidecar", Source.SIDECAR: "innodb_* series", Source.MYSQLD_EXPORTER: "mysqld_exporter"}
@@ -70,11 +55,11 @@ MARKDOWN = ReportSize(rows=50, listed=50, cards=10)
 PAGE = ReportSize(rows=50, listed=0, cards=200)
 _TABLE_BYTES, _BYTES = 10_000, 260_000
 """Of the texts of a table, and of the report, both as HTML, the longest form: a file stays below 300 kB."""
-_Sections = Iterator[tuple[str, str, TextTable]]
+_Sections = Iterator[tuple[str, str, blocks.TextTable]]
 """Title, a sentence under it, and the table of each."""
 
 
-def report(report: FleetReport, size: ReportSize, *, stale: str = "", advise: str | None = None) -> TextDocument:
+def report(report: FleetReport, size: ReportSize, *, stale: str = "", advise: str | None = None) -> blocks.TextDocument:
     """What was read, the change that saves most, sums, what to change first, and what is not known.
 
     Args:
@@ -85,22 +70,22 @@ def report(report: FleetReport, size: ReportSize, *, stale: str = "", advise: st
     """
     links = {} if advise is None else _links(report, advise)
     titles = {rule.rule: rule.title for rule in report.rules if rule.title}
-    head: list[Block] = [Paragraph(stale, "problem")] if stale else []
-    head += [Paragraph(line, "quiet") for line in _heading(report)]
+    head: list[blocks.Block] = [blocks.Paragraph(stale, "problem")] if stale else []
+    head += [blocks.Paragraph(line, "quiet") for line in _heading(report)]
     if report.best is not None:
-        head += [Heading("The one change that saves most"), _card(report.best, titles, links)]
-    sums, gaps = (_blocks(sections, size, links) for sections in (_sums(report), _gaps(report)))
-    room = _BYTES - len(html.blocks((*head, *sums, *gaps)).encode())
+        head += [blocks.Heading("The one change that saves most"), _card(report.best, titles, links)]
+    sums, gaps = (_shown(sections, size, links) for sections in (_sums(report), _gaps(report)))
+    room = _BYTES - len(html.fragment((*head, *sums, *gaps)).encode())
     first = list(_first(report, titles, links, size, room)) if report.findings else []
-    blocks = (*head, *first, *sums, *gaps) if size.listed else (*head, *sums, *first, *gaps)
-    return TextDocument("The fleet", blocks)
+    order = (*head, *first, *sums, *gaps) if size.listed else (*head, *sums, *first, *gaps)
+    return blocks.TextDocument("The fleet", order)
 
 
-def _links(report: FleetReport, path: str) -> dict[str, Link]:
+def _links(report: FleetReport, path: str) -> dict[str, blocks.Link]:
     """Links to the findings of a rule or of a server, by name. One shown in part has none: two may look alike."""
     servers = {*(server.server for server in report.top_servers), *(finding.server for finding in report.findings)}
     names = [("rule", rule.rule) for rule in report.rules] + [("server", server) for server in servers]
-    return {name: Link(name, f"{path}?{urlencode({key: name})}") for key, name in names if _name(name) == name}
+    return {name: blocks.Link(name, f"{path}?{urlencode({key: name})}") for key, name in names if _name(name) == name}
 
 
 def _heading(report: FleetReport) -> Iterator[str]:
@@ -131,10 +116,10 @@ def _found(report: FleetReport) -> Iterator[str]:
 
 
 def _first(
-    report: FleetReport, titles: Mapping[str, str], links: Mapping[str, Link], size: ReportSize, room: int
-) -> Iterator[Block]:
+    report: FleetReport, titles: Mapping[str, str], links: Mapping[str, blocks.Link], size: ReportSize, room: int
+) -> Iterator[blocks.Block]:
     """What to change first: findings in a table, and those that there is room for as cards."""
-    yield Heading("What to change first")
+    yield blocks.Heading("What to change first")
     left = len(report.findings)
     if size.listed:
         table = _cut(_listed(report.findings[: size.listed]), size.listed, links)
@@ -143,7 +128,7 @@ def _first(
         yield table
     for finding in report.findings[: size.cards]:
         card = _card(finding, titles, links)
-        room -= len(html.blocks((card,)).encode())
+        room -= len(html.fragment((card,)).encode())
         if room < 0:
             break
         left -= 1
@@ -152,12 +137,12 @@ def _first(
         yield from _more_findings(left)
 
 
-def _more_findings(number: int) -> Iterator[Paragraph]:
+def _more_findings(number: int) -> Iterator[blocks.Paragraph]:
     if number:
-        yield Paragraph(f"{counted(number, 'more finding')}: see the CSV or the JSON.", "quiet")
+        yield blocks.Paragraph(f"{counted(number, 'more finding')}: see the CSV or the JSON.", "quiet")
 
 
-def _listed(findings: Sequence[FleetFinding]) -> TextTable:
+def _listed(findings: Sequence[FleetFinding]) -> blocks.TextTable:
     rows = tuple(
         (
             _severity(finding.severity),
@@ -169,27 +154,27 @@ def _listed(findings: Sequence[FleetFinding]) -> TextTable:
         )
         for finding in findings
     )
-    return TextTable(("severity", "server", "rule", "of", "change", "saves"), rows, right=(5,))
+    return blocks.TextTable(("severity", "server", "rule", "of", "change", "saves"), rows, right=(5,))
 
 
-def _card(finding: FleetFinding, titles: Mapping[str, str], links: Mapping[str, Link]) -> Card:
+def _card(finding: FleetFinding, titles: Mapping[str, str], links: Mapping[str, blocks.Link]) -> blocks.Card:
     server = _name(finding.server)
     evidence = evidence_table(finding.evidence)
-    return Card(
+    return blocks.Card(
         _summary(finding, titles),
         (
-            Instructions(tuple(instructions(finding, _LINE))),
-            Details(tuple(_details(finding))),
-            *([Folded(f"Evidence ({len(evidence.rows)})", (evidence,))] if evidence.rows else []),
+            blocks.Instructions(tuple(instructions(finding, _LINE))),
+            blocks.Details(tuple(_details(finding))),
+            *([blocks.Folded(f"Evidence ({len(evidence.rows)})", (evidence,))] if evidence.rows else []),
         ),
         mark=finding.severity.value,
-        tone=TONES[finding.severity],
+        tone=blocks.TONES[finding.severity],
         server=links.get(server, server),
         level=3,
     )
 
 
-def _details(finding: FleetFinding) -> Iterator[tuple[str, str | Link]]:
+def _details(finding: FleetFinding) -> Iterator[tuple[str, str | blocks.Link]]:
     """Effect, what to know, and where it comes from: label and text of each line."""
     if finding.effect is not None:
         yield "effect", _line(effect(finding.effect))
@@ -203,7 +188,7 @@ def _details(finding: FleetFinding) -> Iterator[tuple[str, str | Link]]:
     yield "rule", f"{_name(finding.rule)}{confidence}, {source}, {_line(finding.fingerprint)}"
     if finding.page_url is not None:
         shown = _line(finding.page_url)
-        yield "page", Link(shown, shown) if shown == finding.page_url and _is_http(shown) else shown
+        yield "page", blocks.Link(shown, shown) if shown == finding.page_url and _is_http(shown) else shown
 
 
 def _is_http(url: str) -> bool:
@@ -239,29 +224,29 @@ def _saved(bytes_per_second: float | None) -> str:
     return "" if bytes_per_second is None else f"{binary(bytes_per_second)}/s"
 
 
-def _severity(severity: Severity) -> Toned:
-    return Toned(severity.value, TONES[severity])
+def _severity(severity: Severity) -> blocks.Toned:
+    return blocks.Toned(severity.value, blocks.TONES[severity])
 
 
-def _blocks(sections: _Sections, size: ReportSize, links: Mapping[str, Link]) -> list[Block]:
+def _shown(sections: _Sections, size: ReportSize, links: Mapping[str, blocks.Link]) -> list[blocks.Block]:
     """The sections that have something to say, each bounded."""
-    blocks: list[Block] = []
+    shown: list[blocks.Block] = []
     for title, note, table in sections:
         if not table.rows and title != _CAPACITY:
             continue
-        shown = _cut(table, size.rows, links)
-        more = len(table.rows) - len(shown.rows)
+        cut = _cut(table, size.rows, links)
+        more = len(table.rows) - len(cut.rows)
         about = f"{note} {more:,} more are in the JSON.".strip() if more else note
-        blocks += [Heading(title), *([Paragraph(about, "quiet")] if about else []), shown]
-    return blocks
+        shown += [blocks.Heading(title), *([blocks.Paragraph(about, "quiet")] if about else []), cut]
+    return shown
 
 
-def _cut(table: TextTable, most: int, links: Mapping[str, Link]) -> TextTable:
+def _cut(table: blocks.TextTable, most: int, links: Mapping[str, blocks.Link]) -> blocks.TextTable:
     """The rows that there is room for, each text cut, and names as links."""
     rows, room = [], _TABLE_BYTES
     for row in table.rows[:most]:
         cells = tuple(links.get(cell, _line(cell)) if isinstance(cell, str) else cell for cell in row)
-        room -= sum(len(escape(plain(cell)).encode()) for cell in cells)
+        room -= sum(len(escape(blocks.plain(cell)).encode()) for cell in cells)
         if room < 0:
             break
         rows.append(cells)
@@ -274,12 +259,12 @@ def _sums(report: FleetReport) -> _Sections:
         for rule in report.rules
     )
     note = "Of two findings on one table only the larger counts."
-    yield "By rule", note, TextTable(("severity", "rule", "findings", "servers", "saves"), rules, right=(4,))
+    yield "By rule", note, blocks.TextTable(("severity", "rule", "findings", "servers", "saves"), rules, right=(4,))
     servers = tuple(
         (_severity(server.worst), server.server, server.findings, _saved(server.read_bytes_saved_per_second))
         for server in report.top_servers
     )
-    yield "Top servers", "", TextTable(("worst", "server", "findings", "saves"), servers, right=(3,))
+    yield "Top servers", "", blocks.TextTable(("worst", "server", "findings", "saves"), servers, right=(3,))
 
 
 def _gaps(report: FleetReport) -> _Sections:
@@ -289,24 +274,24 @@ def _gaps(report: FleetReport) -> _Sections:
     yield "Blind spots", "What these rules would find there is not known.", _blind(report)
     not_asked = tuple((len(some.servers), some.reason, _some(some.servers)) for some in report.not_asked)
     columns = ("servers", "reason", "which")
-    yield "Not asked", "Nothing is said of these servers.", TextTable(columns, not_asked)
+    yield "Not asked", "Nothing is said of these servers.", blocks.TextTable(columns, not_asked)
     noted: dict[str, list[str]] = {}
     for server in report.servers:
         for note in server.notes:
             noted.setdefault(note, []).append(server.name)
     rows = tuple((len(names), note, _some(names)) for note, names in noted.items())
-    yield "To know of servers", "", TextTable(("servers", "what", "which"), rows)
+    yield "To know of servers", "", blocks.TextTable(("servers", "what", "which"), rows)
     left = report.not_modelled
     note = "The time for models was over (--model-seconds); rules with a model are undecided there."
-    yield "Not modelled", note, TextTable(("servers", "which"), ((len(left), _some(left)),) if left else ())
+    yield "Not modelled", note, blocks.TextTable(("servers", "which"), ((len(left), _some(left)),) if left else ())
     vanished = tuple((server.server, moment(server.at)) for server in report.vanished)
     note = "Series knew them an hour ago and know them no more."
-    yield "Vanished", note, TextTable(("server", "last sample"), vanished)
+    yield "Vanished", note, blocks.TextTable(("server", "last sample"), vanished)
     warnings = tuple((warning,) for warning in report.warnings)
-    yield "Warnings", "", TextTable(("what Prometheus said, and what is odd",), warnings)
+    yield "Warnings", "", blocks.TextTable(("what Prometheus said, and what is odd",), warnings)
 
 
-def _blind(report: FleetReport) -> TextTable:
+def _blind(report: FleetReport) -> blocks.TextTable:
     """A row for each lack: one that is missing may blind a dozen rules, on more or fewer servers."""
     lacks: dict[tuple[Source, str, str | None], list[FleetBlindSpot]] = {}
     for spot in report.blind:
@@ -318,7 +303,7 @@ def _blind(report: FleetReport) -> TextTable:
         rules = ", ".join(dict.fromkeys(spot.rule for spot in spots))
         example = next((spot.examples[0] for spot in spots if spot.examples), "")
         rows.append((servers, lack, rules, SOURCES[source], cure or "", example))
-    return TextTable(("servers", "lacks", "blind rules", "seen by", "cure", "such as"), tuple(rows), right=(0,))
+    return blocks.TextTable(("servers", "lacks", "blind rules", "seen by", "cure", "such as"), tuple(rows), right=(0,))
 
 
 def _capacity(capacity: Capacity) -> _Sections:
@@ -328,14 +313,14 @@ def _capacity(capacity: Capacity) -> _Sections:
         f" each server may read {capacity.may_read:g} pages a second more."
     )
     columns = ("server", "pool", "enough", "may go", "reads now", "predicted", "by")
-    table = TextTable(columns, tuple(map(_estimate, capacity.servers)), right=(1, 2, 3, 4, 5))
+    table = blocks.TextTable(columns, tuple(map(_estimate, capacity.servers)), right=(1, 2, 3, 4, 5))
     yield _CAPACITY, f"{note} Left out: {left_out}." if left_out else note, table
     trials = tuple(
         (estimate.server, _statements(estimate.change.apply), _statements(estimate.change.rollback))
         for estimate in capacity.servers
         if estimate.change is not None
     )
-    yield "Trials of less memory", "", TextTable(("server", "try", "roll back"), trials)
+    yield "Trials of less memory", "", blocks.TextTable(("server", "try", "roll back"), trials)
 
 
 def _estimate(estimate: CapacityEstimate) -> tuple[str, ...]:

@@ -13,21 +13,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from advisor.contract.visible import visible, visible_lines
-from advisor.render.document import (
-    STATEMENTS,
-    Block,
-    Card,
-    Cell,
-    Details,
-    Folded,
-    Heading,
-    Instructions,
-    Link,
-    Paragraph,
-    TextDocument,
-    TextTable,
-    plain,
-)
+from advisor.render import blocks
 
 _PAGE = """\
 <!doctype html>
@@ -66,7 +52,7 @@ _WIDE = '<div class="read-wide" tabindex="0">'
 _MARKS = {"critical": "■", "warning": "▲", "info": "●"}
 _LABELS = {"apply": "Try", "keep": "Keep", "roll back": "Undo"}
 """Labels of statements, as the page has them."""
-_CODE = STATEMENTS | {"option file", "set"}
+_CODE = blocks.STATEMENTS | {"option file", "set"}
 LINKS: Mapping[str, str] = {
     "/rules": "rules",
     "/history": "history",
@@ -86,14 +72,14 @@ def page(title: str, content: str, depth: int = 0, links: Mapping[str, str] = LI
         depth: Folders between the root and the page: 1 for /rules/{rule_id}.
         links: Names of other pages by path.
     """
-    others = " ".join(_shown(Link(name, path)) for path, name in links.items())
+    others = " ".join(_shown(blocks.Link(name, path)) for path, name in links.items())
     top = f'<a href="/">innodb-advisor</a>\n<nav aria-label="Pages">{others}</nav>'
     written = _PAGE.format(title=_escaped(title), head=_HEAD, kind="read", top=top, content=content)
     # A proxy may have put a path before the root. No text has this: its quotation marks are escaped.
     return written.replace('href="/', f'href="{"../" * depth or "./"}')
 
 
-def file(document: TextDocument, *, old: bool = False) -> str:
+def file(document: blocks.TextDocument, *, old: bool = False) -> str:
     """A document as one file that needs no other: no script, and one style sheet, bound by its hash.
 
     Whoever serves it sends ``policy()`` as its Content-Security-Policy.
@@ -102,8 +88,8 @@ def file(document: TextDocument, *, old: bool = False) -> str:
         document: What to write.
         old: Whether it is shown in grey, because there should be a newer one.
     """
-    sections = [block.text for block in document.blocks if isinstance(block, Heading) and block.level == 2]
-    links = " ".join(_shown(Link(section, f"#{_anchor(section)}")) for section in sections)
+    sections = [block.text for block in document.blocks if isinstance(block, blocks.Heading) and block.level == 2]
+    links = " ".join(_shown(blocks.Link(section, f"#{_anchor(section)}")) for section in sections)
     return _PAGE.format(
         title=_escaped(document.title),
         head=_FILE_HEAD.format(policy=policy(), style=_style()),
@@ -125,9 +111,9 @@ def _style() -> str:
     return "\n".join((_SHEETS / name).read_text(encoding="utf-8") for name in ("page.css", "read.css"))
 
 
-def html(document: TextDocument) -> str:
+def html(document: blocks.TextDocument) -> str:
     """The title and every block, to stand in a page."""
-    return f"<h1>{_escaped(document.title)}</h1>{blocks(document.blocks)}"
+    return f"<h1>{_escaped(document.title)}</h1>{fragment(document.blocks)}"
 
 
 def from_markdown(text: str) -> str:
@@ -147,47 +133,47 @@ def folded(summary: str, content: str) -> str:
     return f"<details><summary>{_escaped(summary)}</summary>{content}</details>"
 
 
-def blocks(blocks: Iterable[Block]) -> str:
+def fragment(content: Iterable[blocks.Block]) -> str:
     """HTML of the blocks."""
-    return "".join(map(_block, blocks))
+    return "".join(map(_block, content))
 
 
-def _block(block: Block) -> str:
+def _block(block: blocks.Block) -> str:
     match block:
-        case Heading():
+        case blocks.Heading():
             return f'<h{block.level} id="{_anchor(block.text)}">{_escaped(block.text)}</h{block.level}>'
-        case Paragraph():
+        case blocks.Paragraph():
             kind = "" if block.kind == "plain" else f' class="{block.kind}"'
             return f"<p{kind}>{_escaped(block.text)}</p>"
-        case Instructions() | Details():
+        case blocks.Instructions() | blocks.Details():
             steps = "".join(_step(label, line) for label, line in block.lines)
             return f'<dl class="steps">{steps}</dl>' if steps else ""
-        case TextTable():
+        case blocks.TextTable():
             return _table(block)
-        case Folded():
-            return folded(block.summary, blocks(block.blocks))
-        case Card():
+        case blocks.Folded():
+            return folded(block.summary, fragment(block.blocks))
+        case blocks.Card():
             return _card(block)
 
 
-def _card(card: Card) -> str:
+def _card(card: blocks.Card) -> str:
     server = f'<bdi class="read-server">{_shown(card.server)}</bdi>' if card.server else ""
     sign = f'<span aria-hidden="true">{_MARKS[card.tone]}</span> ' if card.tone in _MARKS else ""
     mark = f'<span class="severity severity-{card.tone}">{sign}{_escaped(card.mark.capitalize())}</span>'
     head = f'<header class="finding-head">{server}{mark if card.mark else ""}</header>' if server or card.mark else ""
     title = f"<h{card.level}>{_escaped(card.title)}</h{card.level}>"
     kind = f"finding finding-{card.tone}" if card.tone else "finding"
-    return f'<article class="{kind}">{head}{title}{blocks(card.blocks)}</article>\n'
+    return f'<article class="{kind}">{head}{title}{fragment(card.blocks)}</article>\n'
 
 
-def _step(label: str, line: str | Link) -> str:
+def _step(label: str, line: str | blocks.Link) -> str:
     content = _shown(line)
     if label in _CODE:  # which may have several lines
-        content = f'<div class="code"><code dir="ltr">{escape(visible_lines(plain(line)))}</code></div>'
+        content = f'<div class="code"><code dir="ltr">{escape(visible_lines(blocks.plain(line)))}</code></div>'
     return f'<div class="step"><dt>{_LABELS.get(label, label.capitalize())}</dt><dd>{content}</dd></div>'
 
 
-def _table(table: TextTable) -> str:
+def _table(table: blocks.TextTable) -> str:
     """A table, which is as wide as it needs to be; on a phone each row is a block that names its columns."""
     if not table.rows:
         return ""
@@ -197,19 +183,19 @@ def _table(table: TextTable) -> str:
     return f'{_WIDE}<table class="read-rows"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _cell(column: tuple[str, bool], cell: Cell) -> str:
+def _cell(column: tuple[str, bool], cell: blocks.Cell) -> str:
     """A cell of a column: its title in HTML, and whether it is aligned to the right."""
     title, right = column
-    text = plain(cell)
+    text = blocks.plain(cell)
     number = right or isinstance(cell, int | float)
     kind = ' class="read-number"' if number else ' class="read-short"' if 0 < len(text) <= _SHORT else ""
     return f'<td{kind} data-of="{title}">{_shown(cell)}</td>'
 
 
-def _shown(cell: Cell) -> str:
-    if isinstance(cell, Link):
+def _shown(cell: blocks.Cell) -> str:
+    if isinstance(cell, blocks.Link):
         return f'<a href="{escape(cell.path)}">{_escaped(cell.text)}</a>'
-    return _escaped(plain(cell))
+    return _escaped(blocks.plain(cell))
 
 
 def _escaped(text: str) -> str:

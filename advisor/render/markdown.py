@@ -6,55 +6,43 @@ import re
 from collections.abc import Iterable, Iterator
 
 from advisor.contract.visible import visible
-from advisor.render.document import (
-    STATEMENTS,
-    Block,
-    Card,
-    Details,
-    Folded,
-    Heading,
-    Instructions,
-    Paragraph,
-    TextDocument,
-    TextTable,
-    plain,
-)
+from advisor.render import blocks
 
 _MARKUP = re.compile(r"[\\`*\[\]|~]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|#(?=#*$)")
 """Marks of CommonMark and GFM, entities, underscores that do not lie within a word, and what ends a heading."""
 
 
-def markdown(document: TextDocument) -> str:
+def markdown(document: blocks.TextDocument) -> str:
     """The title, and every block; folded ones are left out."""
     title = [f"# {inline(document.title)}"] if document.title else []
     return "\n\n".join((*title, *(part for block in document.blocks for part in _parts(block)))) + "\n"
 
 
-def _parts(block: Block) -> Iterator[str]:
+def _parts(block: blocks.Block) -> Iterator[str]:
     """The paragraphs of a block; none of an empty one."""
     match block:
-        case Heading():
+        case blocks.Heading():
             yield f"{'#' * block.level} {inline(block.text)}"
-        case Paragraph():
+        case blocks.Paragraph():
             yield inline(block.text)
-        case Instructions() if block.lines:
+        case blocks.Instructions() if block.lines:
             yield _sql(block.lines)
-        case Details() if block.lines:
-            yield "\n".join(f"- {label}: {inline(plain(line))}" for label, line in block.lines)
-        case TextTable() if block.rows:
+        case blocks.Details() if block.lines:
+            yield "\n".join(f"- {label}: {inline(blocks.plain(line))}" for label, line in block.lines)
+        case blocks.TextTable() if block.rows:
             marks = ["---:" if number in block.right else "---" for number in range(len(block.columns))]
             rows = (
                 _row(map(inline, block.columns)),
                 _row(marks),
-                *(_row(inline(plain(cell)) for cell in row) for row in block.rows),
+                *(_row(inline(blocks.plain(cell)) for cell in row) for row in block.rows),
             )
             yield "\n".join(rows)
-        case Card():
-            title = ": ".join(inline(part) for part in (block.mark, plain(block.server), block.title) if part)
+        case blocks.Card():
+            title = ": ".join(inline(part) for part in (block.mark, blocks.plain(block.server), block.title) if part)
             yield f"{'#' * block.level} {title}"
             for inner in block.blocks:
                 yield from _parts(inner)
-        case Folded() | Instructions() | Details() | TextTable():
+        case blocks.Folded() | blocks.Instructions() | blocks.Details() | blocks.TextTable():
             pass
 
 
@@ -71,7 +59,7 @@ def _sql(lines: Iterable[tuple[str, str]]) -> str:
 
 
 def _comment(label: str, text: str) -> str:
-    shown = text if label in STATEMENTS else visible(text)
+    shown = text if label in blocks.STATEMENTS else visible(text)
     return "\n".join(f"-- {line}" for line in f"{label}: {shown}".split("\n"))
 
 

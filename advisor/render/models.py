@@ -11,7 +11,7 @@ from advisor.contract.templates import binary, duration, exact_binary, value_tex
 from advisor.models.lru.scenario import Pass
 from advisor.pool.answer import MissCurve
 from advisor.pool.what_if import Amount, TableOutcome, WhatIf
-from advisor.render.document import Bar, Block, Cell, Heading, Paragraph, TextDocument, TextTable
+from advisor.render.blocks import Bar, Block, Cell, Heading, Paragraph, TextDocument, TextTable
 
 _TABLES = 10
 """Tables of a curve that are shown; JSON has all of them."""

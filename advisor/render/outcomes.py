@@ -12,7 +12,7 @@ from advisor.ledger.entry import Compared, Outcome, Promise, RememberedFinding, 
 from advisor.ledger.grades import GradedStretch, Grades
 from advisor.ledger.history import GoneFinding, History
 from advisor.ledger.words import amount, named
-from advisor.render.document import Block, Card, Details, Heading, Paragraph, TextDocument, TextTable, Tone
+from advisor.render.blocks import Block, Card, Details, Heading, Paragraph, TextDocument, TextTable, Tone
 from advisor.render.phrases import counted, moment, statement
 
 NOTHING = Paragraph("No change of a setting was seen.")

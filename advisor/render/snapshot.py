@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from advisor.contract.templates import duration
-from advisor.render.document import Block, Cell, Folded, Heading, Paragraph, TextDocument, TextTable
+from advisor.render.blocks import Block, Cell, Folded, Heading, Paragraph, TextDocument, TextTable
 from advisor.render.phrases import moment
 from exporter.json_values import jsonable
 from exporter.snapshot import Snapshot

@@ -15,24 +15,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from advisor.contract.visible import visible, visible_lines
-from advisor.render.document import (
-    STATEMENTS,
-    Bar,
-    Block,
-    Card,
-    Cell,
-    Details,
-    Folded,
-    Heading,
-    Instructions,
-    LabelledLines,
-    Paragraph,
-    TextDocument,
-    TextTable,
-    Tone,
-    Toned,
-    plain,
-)
+from advisor.render import blocks
 
 WIDTH = 200
 """Columns of text for a file, a pipe or an HTTP response."""
@@ -44,7 +27,7 @@ _LONGEST_BAR, _SHORTEST_BAR = 48, 8
 """Columns of a bar; where the terminal leaves fewer than the shortest, there are no bars."""
 _FOLDED = 24
 """Columns that a table leaves to a text, which may be folded; a number may not."""
-_TONES: Mapping[Tone | None, str] = {
+_TONES: Mapping[blocks.Tone | None, str] = {
     "good": "green",
     "info": "cyan",
     "warning": "yellow",
@@ -59,24 +42,30 @@ def console() -> Console:
     return _console(None, None if sys.stdout.isatty() else WIDTH)
 
 
-def show(document: TextDocument, out: Console | None = None) -> None:
+def show(document: blocks.TextDocument, out: Console | None = None) -> None:
     """Print a document: on standard output where no console is given."""
     out = out or console()
-    before: Block | None = None
+    before: blocks.Block | None = None
     for block in document.blocks:
-        after_heading = isinstance(before, Heading)
-        if before and not after_heading and (isinstance(block, Heading | Card) or isinstance(before, TextTable)):
+        if _apart(before, block):
             out.print()
         before = block
         for renderable in _renderables(block, out, out.width):
             out.print(renderable)
 
 
-def text(document: TextDocument, width: int = WIDTH) -> str:
+def text(document: blocks.TextDocument, width: int = WIDTH) -> str:
     """A document in a file of so many columns, without blanks at the ends of lines."""
     file = io.StringIO()
     show(document, _console(file, width))
     return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
+
+
+def _apart(before: blocks.Block | None, block: blocks.Block) -> bool:
+    """Whether an empty line is between two blocks."""
+    if before is None or isinstance(before, blocks.Heading):
+        return False
+    return isinstance(before, blocks.TextTable) or isinstance(block, blocks.Heading | blocks.Card)
 
 
 def show_markdown(text: str) -> None:
@@ -92,20 +81,20 @@ def _console(file: IO[str] | None, width: int | None) -> Console:
     return Console(file=file, width=width, highlight=False, markup=False, emoji=False)
 
 
-def _renderables(block: Block, out: Console, width: int) -> list[RenderableType]:
+def _renderables(block: blocks.Block, out: Console, width: int) -> list[RenderableType]:
     """What rich prints of a block; nothing for an empty one."""
     match block:
-        case Heading():
+        case blocks.Heading():
             return [_words(block.text, "bold")]
-        case Paragraph():
+        case blocks.Paragraph():
             return [_words(block.text, _KINDS[block.kind])]
-        case Instructions() | Details():
+        case blocks.Instructions() | blocks.Details():
             return [_labelled(block.lines)] if block.lines else []
-        case TextTable():
+        case blocks.TextTable():
             return [_table(block, out, width)] if block.rows else []
-        case Card():
+        case blocks.Card():
             return [_card(block, out, width)]
-        case Folded():
+        case blocks.Folded():
             return []
 
 
@@ -114,27 +103,27 @@ def _words(text: str, style: str = "") -> Text:
     return Text(visible(text), style)
 
 
-def _card(card: Card, out: Console, width: int) -> Group:
+def _card(card: blocks.Card, out: Console, width: int) -> Group:
     style = _TONES[card.tone]
-    parts = [(card.mark, style), (plain(card.server), ""), (card.title, "bold" if card.mark else style)]
+    parts = [(card.mark, style), (blocks.plain(card.server), ""), (card.title, "bold" if card.mark else style)]
     head = Text("  ").join(_words(part, style) for part, style in parts if part)
-    blocks = [shown for block in card.blocks for shown in _renderables(block, out, width - _INDENT)]
-    return Group(head, *(Padding(block, (0, 0, 0, _INDENT), expand=False) for block in blocks))
+    parts_below = [part for block in card.blocks for part in _renderables(block, out, width - _INDENT)]
+    return Group(head, *(Padding(part, (0, 0, 0, _INDENT), expand=False) for part in parts_below))
 
 
-def _labelled(lines: LabelledLines) -> Text:
+def _labelled(lines: blocks.LabelledLines) -> Text:
     return Text("\n").join(
-        Text.assemble((f"{label:<{_LABEL}}", "dim"), _line(label, plain(line))) for label, line in lines
+        Text.assemble((f"{label:<{_LABEL}}", "dim"), _line(label, blocks.plain(line))) for label, line in lines
     )
 
 
 def _line(label: str, line: str) -> str:
-    return visible_lines(line) if label in STATEMENTS else visible(line)
+    return visible_lines(line) if label in blocks.STATEMENTS else visible(line)
 
 
-def _table(table: TextTable, out: Console, width: int) -> RenderableType:
+def _table(table: blocks.TextTable, out: Console, width: int) -> RenderableType:
     """A table without lines, and with those of its columns that there is room for."""
-    bars = [number for number in range(len(table.columns)) if isinstance(table.rows[0][number], Bar)]
+    bars = [number for number in range(len(table.columns)) if isinstance(table.rows[0][number], blocks.Bar)]
     right = {number for number in range(len(table.columns)) if number in table.right or _has_numbers(table, number)}
     widths = {number: _width(table, number) for number in range(len(table.columns)) if number not in bars}
     least = {number: size if number in right else min(size, _FOLDED) for number, size in widths.items()}
@@ -156,23 +145,23 @@ def _table(table: TextTable, out: Console, width: int) -> RenderableType:
     return Group(written, _words(f"{solid} at least, {stroke} expected, {light} at most", "dim"))
 
 
-def _width(table: TextTable, number: int) -> int:
+def _width(table: blocks.TextTable, number: int) -> int:
     """Columns of the terminal that a column takes if nothing is folded."""
-    texts = (table.columns[number], *(plain(row[number]) for row in table.rows))
+    texts = (table.columns[number], *(blocks.plain(row[number]) for row in table.rows))
     return max(cell_len(visible(text)) for text in texts) + _GAP
 
 
-def _has_numbers(table: TextTable, number: int) -> bool:
+def _has_numbers(table: blocks.TextTable, number: int) -> bool:
     return any(isinstance(row[number], int | float) for row in table.rows)
 
 
-def _cell(cell: Cell, out: Console, room: int) -> Text:
-    if isinstance(cell, Bar):
+def _cell(cell: blocks.Cell, out: Console, room: int) -> Text:
+    if isinstance(cell, blocks.Bar):
         return _bar(cell, out, room)
-    return _words(plain(cell), _TONES[cell.tone] if isinstance(cell, Toned) else "")
+    return _words(blocks.plain(cell), _TONES[cell.tone] if isinstance(cell, blocks.Toned) else "")
 
 
-def _bar(bar: Bar, out: Console, width: int) -> Text:
+def _bar(bar: blocks.Bar, out: Console, width: int) -> Text:
     """Solid up to the low bound, light up to the high one, with a stroke at what is expected."""
     solid, light, stroke = _marks(out)
     low, expected, high = (

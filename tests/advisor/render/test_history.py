@@ -13,7 +13,7 @@ from advisor.ledger.ledger import Ledger
 from advisor.render import advice as documents
 from advisor.render import outcomes as outcome_documents
 from advisor.render import text
-from advisor.render.document import TextDocument
+from advisor.render.blocks import TextDocument
 from advisor.render.markdown import markdown
 from tests.advisor.building import RECORDING, advised, captured
 from tests.advisor.ledger.entries import RULE, closed, found, opened, unasked

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
-from markdown_it import MarkdownIt
 
 from advisor.alerting.alert import annotations_of, labels_of, with_outcome
 from advisor.contract.links import Links
@@ -14,11 +14,11 @@ from advisor.contract.sql import identifier
 from advisor.contract.visible import visible
 from advisor.ledger.entry import Outcome
 from advisor.render import advice as documents
-from advisor.render import html, phrases, text
-from advisor.render.document import STATEMENTS, Instructions, TextDocument
+from advisor.render import fleet, html, phrases, text
+from advisor.render.blocks import STATEMENTS, Instructions, TextDocument
 from advisor.render.markdown import inline, markdown
-from tests.advisor.fleet import reports
-from tests.advisor.fleet.test_renderings import Page, squeezed
+from tests.advisor.fleet import hostile, reports
+from tests.advisor.render.reading import Page, in_html, shown, squeezed
 from tests.hostile_names import NAMES, raw
 
 LINKS = Links("http://127.0.0.1:9747")
@@ -56,39 +56,50 @@ def advice() -> Advice:
     )
 
 
-@pytest.fixture(scope="module")
-def everything() -> Advice:
-    return advice()
+DOCUMENTS = {
+    "advice": documents.advice(advice()),
+    "fleet at a terminal": fleet.report(hostile.report(), fleet.TERMINAL),
+    "fleet in markdown": fleet.report(hostile.report(), fleet.MARKDOWN),
+    "fleet on a page": fleet.report(hostile.report(), fleet.PAGE),
+    "fleet that is served": fleet.report(hostile.report(), fleet.PAGE, stale=NAMES[0], advise="advise"),
+}
+FORMS: dict[str, Callable[[TextDocument], str]] = {"text": text.text, "markdown": markdown, "html": html.file}
+BLOCKS = {"h1", "h2", "h3", "p", "br", "pre", "code", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"}
 
 
-@pytest.mark.parametrize("form", [text.text, markdown, html.html, html.file])
-def test_nothing_raw_is_in_any_form(form: Callable[[TextDocument], str], everything: Advice) -> None:
-    said = form(documents.advice(everything))
-    said.encode()
-    assert not raw(said)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_form_of_a_document_shows_every_name_and_none_raw(document: str, form: str) -> None:
+    source = FORMS[form](DOCUMENTS[document])
+    source.encode()
+    assert not raw(source)
+    read = squeezed(shown(form, source))
+    assert [name for name in NAMES if squeezed(visible(name)) not in read] == []
 
 
-def test_a_terminal_shows_every_name_in_one_line(everything: Advice) -> None:
-    said = squeezed(text.text(documents.advice(everything)))
-    assert [each for each in NAMES if squeezed(visible(each)) not in said] == []
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_no_name_is_markdown(document: str) -> None:
+    page = Page(in_html(markdown(DOCUMENTS[document])))
+    assert page.tags <= BLOCKS
+    assert not page.open
+    assert [tag for tag, _ in page.elements].count("h1") == 1
 
 
-def test_markdown_shows_every_name_and_obeys_none(everything: Advice) -> None:
-    written = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(markdown(documents.advice(everything)))
-    page = Page(written)
-    assert [each for each in NAMES if squeezed(visible(each)) not in squeezed(page.text)] == []
-    assert not page.tags & {"a", "img", "em", "strong", "s", "script", "style", "hr", "blockquote", "ol"}
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_no_name_is_html(document: str) -> None:
+    page = Page(html.file(DOCUMENTS[document]))
+    assert not page.open
+    assert not page.comments
+    assert not page.tags & {"script", "img", "iframe", "object", "embed", "form", "base", "i", "b"}
+    assert [tag for tag, _ in page.elements].count("style") == 1
+    for tag, attributes in page.elements:
+        assert not [name for name in attributes if name.startswith("on") or name == "style"], tag
+        assert re.match(r"#|https://|advise\?", attributes.get("href") or "#"), attributes
+        assert "src" not in attributes
+
+
+def test_a_chat_calls_nobody() -> None:
     assert "<!channel>" not in inline("<!channel>")
-
-
-def test_html_shows_every_name_and_obeys_none(everything: Advice) -> None:
-    for source in (
-        html.page(NAMES[0], html.html(documents.advice(everything))),
-        html.file(documents.advice(everything)),
-    ):
-        page = Page(source)
-        assert not page.tags & {"script", "img", "i", "b"}
-        assert [each for each in NAMES if squeezed(visible(each)) not in squeezed(page.text)] == []
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
