@@ -16,7 +16,7 @@ _VARIABLES = "variables"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ReadOutcome:
     """The result of a collector's last run."""
 
     at: float
@@ -81,7 +81,7 @@ class Snapshot:
     server: Server
     account: str
     """The account of the sidecar's session, ``user@host``."""
-    outcomes: Mapping[str, Outcome] = field(default_factory=dict)
+    outcomes: Mapping[str, ReadOutcome] = field(default_factory=dict)
     """Each collector's last run, by the collector's name."""
     read_at: Mapping[str, float] = field(default_factory=dict)
     """When the values of each section were read, Unix seconds, by the collector's name."""

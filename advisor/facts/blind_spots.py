@@ -9,7 +9,7 @@ from typing import Annotated
 
 from advisor.facts.base import Meaning
 from advisor.observe.window import Window
-from exporter.snapshot import Outcome
+from exporter.snapshot import ReadOutcome
 
 _QUOTED = r"'(?:[^'\\]|''|\\\\)*'"
 _STATEMENT = re.compile(
@@ -54,7 +54,7 @@ def blind_spots(window: Window, needed_by: Mapping[str, Sequence[str]]) -> list[
         window: Its newest snapshot is used.
         needed_by: By source, the rules that need it.
     """
-    shut: dict[str, list[tuple[str, Outcome]]] = {}
+    shut: dict[str, list[tuple[str, ReadOutcome]]] = {}
     for name, outcome in sorted(window.latest.outcomes.items()):
         if outcome.failure and outcome.cure:
             shut.setdefault(outcome.cure, []).append((name, outcome))

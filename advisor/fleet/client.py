@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 import httpcore
 
-from advisor.fleet.progress import Outcome
+from advisor.fleet.progress import QueryOutcome
 from advisor.fleet.series import Answer, Grid, Series
 from advisor.outgoing import connections
 from advisor.outgoing.connections import Connections
@@ -75,7 +75,7 @@ class TooSlow(LimitHit):
     """It takes too long: nothing was answered until the limit for a query."""
 
 
-_OUTCOMES = {LimitHit: Outcome.LIMIT, TooSlow: Outcome.LIMIT, Refused: Outcome.REFUSED}
+_OUTCOMES = {LimitHit: QueryOutcome.LIMIT, TooSlow: QueryOutcome.LIMIT, Refused: QueryOutcome.REFUSED}
 
 
 class Prometheus:
@@ -90,7 +90,7 @@ class Prometheus:
         url: str,
         settings: ClientSettings | None = None,
         headers: Mapping[str, str] | None = None,
-        asked: Callable[[Outcome], None] = lambda _: None,
+        asked: Callable[[QueryOutcome], None] = lambda _: None,
     ) -> None:
         """Nothing is opened yet.
 
@@ -168,9 +168,9 @@ class Prometheus:
             async with self._turns:
                 answer = await self._post(path, urlencode(parameters, errors="replace").encode())
         except PrometheusError as error:
-            self._asked(_OUTCOMES.get(type(error), Outcome.UNREACHABLE))
+            self._asked(_OUTCOMES.get(type(error), QueryOutcome.UNREACHABLE))
             raise
-        self._asked(Outcome.INCOMPLETE if answer.partial else Outcome.ANSWERED)
+        self._asked(QueryOutcome.INCOMPLETE if answer.partial else QueryOutcome.ANSWERED)
         return answer
 
     async def _post(self, path: str, content: bytes) -> Answer:

@@ -24,7 +24,7 @@ from advisor.rules.check import Rule
 from advisor.rules.suppression import Suppression
 from exporter.collectors import COLLECTORS
 from exporter.collectors.index_sizes import INDEX_SIZES
-from exporter.snapshot import Outcome, Snapshot
+from exporter.snapshot import ReadOutcome, Snapshot
 
 SIDECAR = "run innodb-advisor as the server's sidecar"
 _CURES = {Source.MYSQLD_EXPORTER: SIDECAR, Source.SIDECAR: "update the server's sidecar, or look at its own verdicts"}
@@ -198,7 +198,7 @@ def _explained(window: Window, source: Source) -> Window:
     """The window with a reason and a cure for every section that its newest snapshot lacks."""
     latest = window.latest
     lacking = {
-        collector.name: Outcome(latest.at, 0.0, "absent", "no series of the server have it", _CURES[source])
+        collector.name: ReadOutcome(latest.at, 0.0, "absent", "no series of the server have it", _CURES[source])
         for collector in COLLECTORS
         if collector.name not in latest.sections and collector.name not in latest.outcomes
     }

@@ -12,7 +12,7 @@ from prometheus_client import Metric
 
 from advisor.contract.fleet import FleetReport, Source
 from advisor.contract.links import Links
-from advisor.fleet.progress import Outcome
+from advisor.fleet.progress import QueryOutcome
 from advisor.fleet.watch import Watch
 from exporter.exposition import Sample, Spec, assemble
 
@@ -82,7 +82,7 @@ def _samples(watch: Watch, links: Links | None) -> Iterator[Sample]:
     yield "innodb_fleet_readings_total", (), watch.readings
     yield "innodb_fleet_reading_failures_total", (), watch.failures
     yield "innodb_fleet_interval_seconds", (), watch.every
-    for outcome in Outcome:
+    for outcome in QueryOutcome:
         yield "innodb_fleet_queries_total", (outcome.value,), watch.queries[outcome]
     if watch.report is None:
         return

@@ -24,7 +24,7 @@ from exporter.collectors.pools import BufferPool
 from exporter.mysqld_exporter_names import METRICS_PREFIX, STATUS_PREFIX, VARIABLES_PREFIX
 from exporter.rows import credible, lower_half
 from exporter.server import Server, identify
-from exporter.snapshot import Outcome, Snapshot
+from exporter.snapshot import ReadOutcome, Snapshot
 
 _STATUS = (
     "uptime",
@@ -140,7 +140,7 @@ def with_machine(window: Window, series: ServerSeries, end: float) -> Window:
         "memory_source": None if memory is None else _LIMITS,
         "memory_available_bytes": None if memory is None or used is None else max(0.0, memory - used),
     }
-    machine, seen = partial(Machine, known), Outcome(window.latest.at, 0.0)
+    machine, seen = partial(Machine, known), ReadOutcome(window.latest.at, 0.0)
     return Window(
         tuple(
             replace(snapshot.with_section(MACHINE, machine), outcomes={**snapshot.outcomes, MACHINE.name: seen})
@@ -171,36 +171,44 @@ def _server(series: ServerSeries, end: float) -> Server:
     return identify(known | services)
 
 
-def _failures(series: ServerSeries, server: Server, at: float) -> Iterator[tuple[str, Outcome]]:
+def _failures(series: ServerSeries, server: Server, at: float) -> Iterator[tuple[str, ReadOutcome]]:
     """Why a section is not known, where it is not, and what would open it."""
     collectors = {collector: value for (collector,), value in series.values("mysqld-exporter-collectors", at)}
     for section in BY_NAME:
         yield section, _failure(series, server, at, section, collectors)
 
 
-def _failure(series: ServerSeries, server: Server, at: float, section: str, collectors: Mapping[str, float]) -> Outcome:
+def _failure(
+    series: ServerSeries, server: Server, at: float, section: str, collectors: Mapping[str, float]
+) -> ReadOutcome:
     flag = FLAGS.get(section)
     if section == MACHINE.name:
-        return Outcome(at, 0.0, "absent", "no series tell the limits of the server's container", _NAME_POD)
+        return ReadOutcome(at, 0.0, "absent", "no series tell the limits of the server's container", _NAME_POD)
     if flag is None:
-        return Outcome(at, 0.0, "absent", "no series of mysqld_exporter have it", _RUN_SIDECAR)
+        return ReadOutcome(at, 0.0, "absent", "no series of mysqld_exporter have it", _RUN_SIDECAR)
     if "perf_schema" in flag and not server.performance_schema:
         unavailable = performance_schema_off(server)
-        return Outcome(at, 0.0, unavailable.failure, unavailable.reason, unavailable.cure)
+        return ReadOutcome(at, 0.0, unavailable.failure, unavailable.reason, unavailable.cure)
     succeeded = collectors.get(flag.removeprefix("--"))
     if succeeded is None:
         reason = f"no series of mysqld_exporter's {flag} tell it"
         # Relabelling may have dropped the series of all collectors: then this one may be on.
-        return Outcome(at, 0.0, "disabled" if collectors else "absent", reason, f"start mysqld_exporter with {flag}")
+        return ReadOutcome(
+            at, 0.0, "disabled" if collectors else "absent", reason, f"start mysqld_exporter with {flag}"
+        )
     if not succeeded:
-        return Outcome(at, 0.0, "failed", f"mysqld_exporter's {flag} fails", "mysqld_exporter's log says why")
+        return ReadOutcome(at, 0.0, "failed", f"mysqld_exporter's {flag} fails", "mysqld_exporter's log says why")
     lack = tables.lack(series, at) if section == "count_statements" else None
     reason, cure = lack or (f"mysqld_exporter's {flag} does not tell it here", None)
-    return Outcome(at, 0.0, "absent", reason, cure or _RUN_SIDECAR)
+    return ReadOutcome(at, 0.0, "absent", reason, cure or _RUN_SIDECAR)
 
 
 def _snapshot(
-    series: ServerSeries, point: float, server: Server, lacking: Mapping[str, Outcome], known: Mapping[str, Any]
+    series: ServerSeries,
+    point: float,
+    server: Server,
+    lacking: Mapping[str, ReadOutcome],
+    known: Mapping[str, Any],
 ) -> Snapshot | None:
     at = series.value(AT.name, point)
     if at is None:

@@ -22,7 +22,7 @@ class Stage(StrEnum):
     ASSEMBLY = "assembly"
 
 
-class Outcome(StrEnum):
+class QueryOutcome(StrEnum):
     """How a query ended."""
 
     ANSWERED = "answered"
@@ -54,7 +54,7 @@ class Progress:
             ticks: Seconds, monotonic.
         """
         self.seconds: dict[Stage, float] = {}
-        self.queries: Counter[Outcome] = Counter()
+        self.queries: Counter[QueryOutcome] = Counter()
         self._tell, self._ticks = tell, ticks
 
     @contextlib.contextmanager
@@ -71,6 +71,6 @@ class Progress:
         """So many servers of all are through a stage."""
         self._tell(stage, servers, of)
 
-    def asked(self, outcome: Outcome) -> None:
+    def asked(self, outcome: QueryOutcome) -> None:
         """A query ended."""
         self.queries[outcome] += 1

@@ -13,7 +13,7 @@ from advisor.fleet.reader import Labels, ServerSeries
 from advisor.fleet.series import Grid
 from exporter.collectors.pools import BufferPool
 from exporter.server import Server
-from exporter.snapshot import Outcome, Snapshot
+from exporter.snapshot import ReadOutcome, Snapshot
 
 Item = TypeVar("Item")
 
@@ -50,7 +50,7 @@ class Exporter:
     moving: Callable[[ServerSeries, Sequence[float], Snapshot], Iterator[dict[str, Any]]]
 
 
-def snapshot(at: float, server: Server, sections: Mapping[str, Any], failures: Mapping[str, Outcome]) -> Snapshot:
+def snapshot(at: float, server: Server, sections: Mapping[str, Any], failures: Mapping[str, ReadOutcome]) -> Snapshot:
     """A snapshot of the sections that are known.
 
     Args:
@@ -60,7 +60,7 @@ def snapshot(at: float, server: Server, sections: Mapping[str, Any], failures: M
         failures: By collector, why its section is not known.
     """
     known = {name: section for name, section in sections.items() if section is not None}
-    read = {name: Outcome(at, 0.0) for name in known}
+    read = {name: ReadOutcome(at, 0.0) for name in known}
     return Snapshot(at, server, "", {**failures, **read}, dict.fromkeys(known, at), known)
 
 

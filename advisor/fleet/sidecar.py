@@ -30,7 +30,7 @@ from exporter.collectors.table_files import TABLE_FILES
 from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.knowledge import Managed
 from exporter.server import Server, identify
-from exporter.snapshot import Index, Outcome, Snapshot, Table
+from exporter.snapshot import Index, ReadOutcome, Snapshot, Table
 
 Item = TypeVar("Item")
 
@@ -134,20 +134,26 @@ def _server(labels: Sequence[str]) -> Server:
     return replace(server, managed=next((service for service in get_args(Managed) if service == managed), None))
 
 
-def _outcomes(series: ServerSeries, end: float) -> Iterator[tuple[str, Outcome]]:
+def _outcomes(series: ServerSeries, end: float) -> Iterator[tuple[str, ReadOutcome]]:
     """Each collector's last run, as far as it has series: what it reads is known, or why it is not."""
     succeeded = {collector: value for (collector,), value in series.values("sidecar-health", end)}
     for name in BY_NAME:
         if name in succeeded and not succeeded[name]:
-            yield name, Outcome(end, 0.0, "failed", "the sidecar cannot read it", "`innodb-advisor check` says why")
+            yield (
+                name,
+                ReadOutcome(end, 0.0, "failed", "the sidecar cannot read it", "`innodb-advisor check` says why"),
+            )
         elif name in succeeded and name in _LATER:
-            yield name, Outcome(end, 0.0)
+            yield name, ReadOutcome(end, 0.0)
         else:
-            yield name, Outcome(end, 0.0, "absent", "the sidecar's series do not have it", "let the sidecar judge")
+            yield (
+                name,
+                ReadOutcome(end, 0.0, "absent", "the sidecar's series do not have it", "let the sidecar judge"),
+            )
 
 
 def _snapshot(
-    series: ServerSeries, point: float, end: float, server: Server, outcomes: Mapping[str, Outcome]
+    series: ServerSeries, point: float, end: float, server: Server, outcomes: Mapping[str, ReadOutcome]
 ) -> Snapshot | None:
     at = series.value(AT.name, point)
     if at is None:

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from advisor.contract.fleet import FleetReport
 from advisor.fleet.client import PrometheusError
-from advisor.fleet.progress import Outcome, Progress, Stage
+from advisor.fleet.progress import Progress, QueryOutcome, Stage
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ class Watch:
         self.report: FleetReport | None = None
         self.read_at: float | None = None
         self.problem: Problem | None = None
-        self.queries: Counter[Outcome] = Counter()
+        self.queries: Counter[QueryOutcome] = Counter()
         self.seconds: dict[Stage, float] = {}
         self.readings = self.failures = 0
 

@@ -21,7 +21,7 @@ from advisor.fleet.sidecar import SIDECAR
 from advisor.observe.window import Window, changed_settings, restarted
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
-from exporter.snapshot import Outcome, Snapshot
+from exporter.snapshot import ReadOutcome, Snapshot
 
 EXPORTERS: Mapping[Source, Exporter] = {Source.SIDECAR: SIDECAR, Source.MYSQLD_EXPORTER: MYSQLD_EXPORTER}
 LEAST_POINTS = 3
@@ -211,7 +211,7 @@ def _with_sections(snapshot: Snapshot, sections: Mapping[str, Any]) -> Snapshot:
     return replace(
         snapshot,
         sections={**snapshot.sections, **known},
-        outcomes={**snapshot.outcomes, **{name: Outcome(snapshot.at, 0.0) for name in known}},
+        outcomes={**snapshot.outcomes, **{name: ReadOutcome(snapshot.at, 0.0) for name in known}},
         read_at={**snapshot.read_at, **dict.fromkeys(known, snapshot.at)},
     )
 

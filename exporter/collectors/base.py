@@ -33,7 +33,7 @@ OTHER = Index("", "", "__other__")
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """Why a collector does not run. The fields are those of Outcome."""
+    """Why a collector does not run. The fields are those of ReadOutcome."""
 
     failure: Failure
     reason: str

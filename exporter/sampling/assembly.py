@@ -14,7 +14,7 @@ from exporter.collectors.instrumentation import INSTRUMENTATION
 from exporter.rows import Rows
 from exporter.sampling.shared_columns import share
 from exporter.server import Server
-from exporter.snapshot import Failure, Outcome, Snapshot
+from exporter.snapshot import Failure, ReadOutcome, Snapshot
 
 STALE_SECONDS = 300.0
 """Maximum age of a section that is served although its source cannot be read at the moment."""
@@ -34,7 +34,7 @@ class Answer:
     results: tuple[Rows, ...] = ()
     """A result for each statement; empty on failure."""
     failure: Failure | None = None
-    """This and the following fields as in Outcome."""
+    """This and the following fields as in ReadOutcome."""
     reason: str = ""
     cure: str | None = None
 
@@ -60,29 +60,29 @@ class Assembler:
         self._like = like or {}
         self.server = server
         self.account = account
-        self._outcomes: dict[str, Outcome] = {}
+        self._outcomes: dict[str, ReadOutcome] = {}
         self._sections: dict[str, Any] = {}
         self._digests: dict[str, bytes] = {}  # of the last answer of each collector whose section is known
         self._results: dict[str, tuple[Rows, ...]] = {}  # the answers themselves, of those that another one completes
         self._read: dict[str, tuple[float, Any]] = {}  # each section that may be served, and when it was read
         self._before: dict[str, Any] = {}  # the last known value of each section
-        self._shared: tuple[Mapping[str, Outcome], Mapping[str, float]] = {}, {}
+        self._shared: tuple[Mapping[str, ReadOutcome], Mapping[str, float]] = {}, {}
         self._integrated: dict[str, tuple[float, Any]] = {}  # time of the last sample, and its section
 
     def take(self, answer: Answer) -> None:
         """Parse an answer; an answer that cannot be parsed is a failure of its collector only."""
-        outcome = Outcome(answer.at, answer.seconds, answer.failure, answer.reason, answer.cure)
+        outcome = ReadOutcome(answer.at, answer.seconds, answer.failure, answer.reason, answer.cure)
         section = None
         if answer.failure is None and (off := self._off(answer.collector)) is not None:
             name, cure = off
-            outcome = Outcome(answer.at, answer.seconds, "disabled", f"{name} is off in performance_schema", cure)
+            outcome = ReadOutcome(answer.at, answer.seconds, "disabled", f"{name} is off in performance_schema", cure)
         elif answer.failure is None:
             try:
                 section = self._section(answer)
             except Unanswered as error:
-                outcome = Outcome(answer.at, answer.seconds, error.why.failure, error.why.reason, error.why.cure)
+                outcome = ReadOutcome(answer.at, answer.seconds, error.why.failure, error.why.reason, error.why.cure)
             except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, StopIteration) as error:
-                outcome = Outcome(
+                outcome = ReadOutcome(
                     answer.at,
                     answer.seconds,
                     "unreadable",

@@ -10,7 +10,7 @@ from exporter.collectors.innodb_status import INNODB_STATUS
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer, Assembler
 from exporter.server import identify
-from exporter.snapshot import Outcome
+from exporter.snapshot import ReadOutcome
 from exporter.status_text import without_statements
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ def test_no_number_of_third_party_texts_is_invented_or_missed() -> None:
     assert right > 1000
 
 
-def outcome(*rows: tuple[str, str, str]) -> Outcome:
+def outcome(*rows: tuple[str, str, str]) -> ReadOutcome:
     assembler = Assembler(identify({"version": "8.0.39", "aurora_version": "3.08.0"}), "watcher@%")
     assembler.take(Answer(INNODB_STATUS.name, 1.0, 0.1, (Rows(COLUMNS, rows),)))
     snapshot = assembler.snapshot(1.0)

@@ -16,7 +16,7 @@ from advisor.rules.expressions import LONGEST_TEXT
 from advisor.rules.file import MOST_LET
 from exporter.collectors.count_statements import CountStatement
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
-from exporter.snapshot import Index, Outcome, Table
+from exporter.snapshot import Index, ReadOutcome, Table
 from tests.advisor.advice.windows import scanning, verdicts
 from tests.advisor.building import advised, scanned, server, snapshot, variables
 
@@ -35,8 +35,8 @@ def test_a_true_exception_silences_a_rule(make_rule: MakeRule) -> None:
     assert verdicts(advised(TWO, make_rule(unless=["1.0 > 2.0", "window.seconds > 5.0"]))) == ([], [])
 
 
-@pytest.mark.parametrize("outcome", [Outcome(0.0, 0.0, "privilege", "SELECT denied", "GRANT PROCESS ON *.*"), None])
-def test_a_rule_that_lacks_a_section_is_blind_and_says_why(make_rule: MakeRule, outcome: Outcome | None) -> None:
+@pytest.mark.parametrize("outcome", [ReadOutcome(0.0, 0.0, "privilege", "SELECT denied", "GRANT PROCESS ON *.*"), None])
+def test_a_rule_that_lacks_a_section_is_blind_and_says_why(make_rule: MakeRule, outcome: ReadOutcome | None) -> None:
     latest = snapshot(20, outcomes={"pools": outcome} if outcome else {})
     advice = advised(Window((snapshot(10), latest)), make_rule(needs=["pools", "variables"]))
     [blind] = advice.blind

@@ -12,7 +12,7 @@ from advisor.advice.judgement import CLEAR_SECONDS, Judgement, Options, judge
 from advisor.contract.recommendation import Recommendation
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
-from exporter.snapshot import Outcome
+from exporter.snapshot import ReadOutcome
 from tests.advisor.building import scanned, snapshot
 
 MakeRule = Callable[..., Rule]
@@ -114,7 +114,9 @@ def test_a_finding_clears_once_it_was_missing_for_so_long(make_rule: MakeRule) -
 def test_a_finding_stands_while_its_rule_is_blind_for_a_moment(make_rule: MakeRule) -> None:
     snapshots, rule = history(*[11_400] * 30), make_rule(**READING)
     before = judged(rule, snapshots)
-    blind = scanned(310, 31, 31 * 11_400, table_scans=None, outcomes={"table_scans": Outcome(0, 5, "deadline", "slow")})
+    blind = scanned(
+        310, 31, 31 * 11_400, table_scans=None, outcomes={"table_scans": ReadOutcome(0, 5, "deadline", "slow")}
+    )
     after = judged(rule, [*snapshots, blind], before)
     assert [each.judged_at for each in findings(after)] == [snapshots[-1].at]
     assert {type(each.verdict).__name__ for each in after.evaluations} == {"Blind", "Recommendation"}
@@ -123,11 +125,11 @@ def test_a_finding_stands_while_its_rule_is_blind_for_a_moment(make_rule: MakeRu
 def test_a_blind_spot_is_a_state_and_clears_at_once(make_rule: MakeRule) -> None:
     rule = make_rule(for_each="blind_spots", when=["blind_spot.rule_count >= 1.0"])
     lacking = make_rule(id="lacking", needs=["pools"])
-    denied = {"pools": Outcome(0.0, 0.0, "privilege", "SELECT denied", "GRANT PROCESS ON *.*")}
+    denied = {"pools": ReadOutcome(0.0, 0.0, "privilege", "SELECT denied", "GRANT PROCESS ON *.*")}
     snapshots = [snapshot(10.0 * k, pools=None, outcomes=denied) for k in range(3)]
     before = judged(rule, snapshots, beside=[lacking])
     assert findings(before)
-    granted = snapshot(30.0, pools=(), outcomes={"pools": Outcome(0.0, 0.0)})
+    granted = snapshot(30.0, pools=(), outcomes={"pools": ReadOutcome(0.0, 0.0)})
     assert findings(judged(rule, [*snapshots, granted], before, beside=[lacking])) == []
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from advisor import facts
 from advisor.observe.window import Window
-from exporter.snapshot import Outcome
+from exporter.snapshot import ReadOutcome
 from tests.advisor.building import snapshot
 
 
@@ -29,8 +29,8 @@ from tests.advisor.building import snapshot
 def test_sources_with_the_same_cure_are_one_blind_spot_and_a_statement_can_be_taken_back(
     cure: str, *, statement: bool, undo: str
 ) -> None:
-    shut = {name: Outcome(0.0, 0.0, "privilege", "denied", cure) for name in ("table_files", "pools")}
-    absent = {"parallel_readers": Outcome(0.0, 0.0, "absent", "there are none")}
+    shut = {name: ReadOutcome(0.0, 0.0, "privilege", "denied", cure) for name in ("table_files", "pools")}
+    absent = {"parallel_readers": ReadOutcome(0.0, 0.0, "absent", "there are none")}
     known = {"pools": ["b", "a"], "table_files": ["a"], "parallel_readers": ["c"]}
     [found] = facts.facts(Window((snapshot(10, outcomes=shut | absent),)), known).lists["blind_spots"]
     assert (found.sources, found.count) == ("pools, table_files", 2.0)

@@ -8,7 +8,7 @@ from advisor.facts.machine import machine
 from advisor.observe.window import Window
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.machine import Machine
-from exporter.snapshot import Outcome, Snapshot
+from exporter.snapshot import ReadOutcome, Snapshot
 from tests.advisor.building import BOOTED, pool, snapshot, variables
 
 RANDOM_SETTINGS = variables(innodb_flush_method="O_DIRECT", innodb_read_ahead_threshold="56")
@@ -76,7 +76,7 @@ def test_counters_of_the_machine_are_rates_between_its_readings() -> None:
     """The machine is read less often than the rest, so that snapshots repeat its values."""
 
     def at(second: float, read: float, cpu: float) -> Snapshot:
-        outcomes = {"machine": Outcome(BOOTED + read, 0.01)}
+        outcomes = {"machine": ReadOutcome(BOOTED + read, 0.01)}
         return snapshot(second, outcomes=outcomes, machine=Machine(cores=4.0, cpu_seconds=cpu, disk_busy_seconds=cpu))
 
     found = machine(Window((at(100, 100, 50.0), at(105, 100, 50.0), at(110, 110, 70.0), at(115, 110, 70.0))))

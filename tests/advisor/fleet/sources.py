@@ -22,7 +22,7 @@ from exporter.collectors.pools import POOLS, BufferPool
 from exporter.collectors.status import STATUS
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.collectors.variables import VARIABLES
-from exporter.snapshot import Index, Outcome, Snapshot, Table
+from exporter.snapshot import Index, ReadOutcome, Snapshot, Table
 
 FLAGS = (
     "innodb_metrics",
@@ -75,8 +75,8 @@ def _told(snapshot: Snapshot, recorded: Snapshot, opened: Collection[str] = ()) 
     A section that series tell, and that nobody read yet when the recording was made, is no failure: facts take it as
     they do in the recording.
     """
-    known = Outcome(snapshot.at, 0.0)
-    shut = Outcome(snapshot.at, 0.0, "absent", "no series have it", "run the sidecar")
+    known = ReadOutcome(snapshot.at, 0.0)
+    shut = ReadOutcome(snapshot.at, 0.0, "absent", "no series have it", "run the sidecar")
     told = {*snapshot.sections, *(each for each in opened if each not in recorded.outcomes)}
     return replace(snapshot, outcomes={each.name: known if each.name in told else shut for each in COLLECTORS})
 

@@ -8,7 +8,7 @@ import pytest
 
 from advisor.fleet import client as clients
 from advisor.fleet.client import LimitHit, Prometheus, PrometheusError, Refused, TooSlow, Unreachable
-from advisor.fleet.progress import Outcome, Progress
+from advisor.fleet.progress import Progress, QueryOutcome
 from advisor.fleet.series import Answer, Grid, Series
 from advisor.outgoing.settings import client_settings
 from tests.advisor.fleet.answering import Answering, error, plain, vector, zipped
@@ -90,7 +90,7 @@ async def test_an_error_says_whether_a_smaller_query_may_do(
             await client.instant("up", 1_000)
     assert type(failure.value) is expected
     assert str(failure.value) == f"HTTP {status}" + (f", {kind}" if kind else "") + f": {text}"
-    assert progress.queries == {Outcome.LIMIT if issubclass(expected, LimitHit) else Outcome.REFUSED: 1}
+    assert progress.queries == {QueryOutcome.LIMIT if issubclass(expected, LimitHit) else QueryOutcome.REFUSED: 1}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from advisor.fleet.judging import SIDECAR, Budget, Judged, judge
 from advisor.observe.window import Window
 from advisor.rules import check
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
-from exporter.snapshot import Index, Outcome
+from exporter.snapshot import Index, ReadOutcome
 from tests.advisor.building import ROWS, RULES_FOLDER, captured, scanned
 from tests.advisor.fleet import sources
 
@@ -77,7 +77,7 @@ def test_no_finding_is_made_that_half_as_many_rows_more_would_take_back() -> Non
 
 def test_each_lack_of_a_rule_is_named_once_with_its_cure() -> None:
     window = sources.peer(captured("mysql-9.7/repeated-scan"), {*sources.FLAGS} - {"innodb_metrics"})
-    shut = Outcome(0.0, 0.0, "disabled", "mysqld_exporter has no series of it", FLAG)
+    shut = ReadOutcome(0.0, 0.0, "disabled", "mysqld_exporter has no series of it", FLAG)
     latest = replace(window.latest, outcomes={**window.latest.outcomes, "innodb_metrics": shut})
     judged = judge(rules(), Window((*window.snapshots[:-1], latest)), Source.MYSQLD_EXPORTER)
     lacks = {(each.rule, each.lacks): each.cure for each in judged.blind}
@@ -91,7 +91,7 @@ def test_each_lack_of_a_rule_is_named_once_with_its_cure() -> None:
 def without_tables(window: Window, *off: str) -> Window:
     """What a window is before its tables are asked for, where these collectors are off."""
     of_tables = ("index_sizes", "table_scans", "table_files", "table_io", "table_statements", "file_sizes", *off)
-    disabled = {name: Outcome(0.0, 0.0, "disabled", "it is off", "switch it on") for name in off}
+    disabled = {name: ReadOutcome(0.0, 0.0, "disabled", "it is off", "switch it on") for name in off}
     return Window(
         tuple(
             replace(

@@ -10,7 +10,7 @@ from advisor.contract.fleet import Capacity, FleetReport, NotAsked, RuleSum
 from advisor.contract.recommendation import Severity
 from advisor.fleet.client import Unreachable
 from advisor.fleet.metrics import MOST_RULES, OTHERS, SPECS, families
-from advisor.fleet.progress import Outcome, Progress, Stage
+from advisor.fleet.progress import Progress, QueryOutcome, Stage
 from advisor.fleet.watch import Watch
 from tests.advisor.fleet import reports
 
@@ -30,7 +30,7 @@ async def watched(*read: FleetReport | Exception) -> Watch:
 
     async def reading(progress: Progress) -> FleetReport:
         with progress.during(Stage.VERDICTS):
-            progress.asked(Outcome.ANSWERED)
+            progress.asked(QueryOutcome.ANSWERED)
         found = left.pop(0)
         if isinstance(found, Exception):
             raise found
@@ -55,7 +55,7 @@ async def test_sums_are_those_of_the_report() -> None:
             if each.read_bytes_saved_per_second is not None
         }
     )
-    assert told["innodb_fleet_queries_total"] == {(each.value,): float(each == "answered") for each in Outcome}
+    assert told["innodb_fleet_queries_total"] == {(each.value,): float(each == "answered") for each in QueryOutcome}
     assert told["innodb_fleet_report_timestamp_seconds"] == {(): report.at}
     assert told["innodb_fleet_prometheus_up"] == {(): 1}
     assert list(told["innodb_fleet_duration_seconds"]) == [("verdicts",)]

@@ -8,7 +8,7 @@ import pytest
 
 from advisor.contract.fleet import FleetReport
 from advisor.fleet.client import Unreachable
-from advisor.fleet.progress import Outcome, Progress, Stage
+from advisor.fleet.progress import Progress, QueryOutcome, Stage
 from advisor.fleet.watch import Watch
 from tests.advisor.fleet import reports
 
@@ -17,12 +17,12 @@ REPORT = reports.of("mysql-9.7/repeated-scan")
 
 async def reading(progress: Progress) -> FleetReport:
     with progress.during(Stage.INVENTORY):
-        progress.asked(Outcome.ANSWERED)
+        progress.asked(QueryOutcome.ANSWERED)
     return REPORT
 
 
 async def away(progress: Progress) -> FleetReport:
-    progress.asked(Outcome.UNREACHABLE)
+    progress.asked(QueryOutcome.UNREACHABLE)
     raise Unreachable("cannot connect to 127.0.0.1:9090: Connection refused")
 
 
@@ -62,7 +62,7 @@ async def test_a_report_stays_while_prometheus_is_away_and_says_since_when() -> 
     )
     assert await fleet.look(reading, after=30)
     assert fleet.watch.stale == ""
-    assert fleet.watch.queries == {Outcome.ANSWERED: 2, Outcome.UNREACHABLE: 2}
+    assert fleet.watch.queries == {QueryOutcome.ANSWERED: 2, QueryOutcome.UNREACHABLE: 2}
     assert (fleet.watch.readings, fleet.watch.failures) == (2, 2)
     assert set(fleet.watch.seconds) == {Stage.INVENTORY}
 

@@ -11,7 +11,7 @@ from advisor.overview.builds import Build, builds
 from advisor.overview.overview import overview
 from exporter.collectors.builds import Building, Builds
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
-from exporter.snapshot import Index, Outcome, Snapshot
+from exporter.snapshot import Index, ReadOutcome, Snapshot
 from tests.advisor.building import ORDERS, server, snapshot
 
 # Two indexes of a table of 1.5 million rows, on MySQL 9.7.4: seconds, stage and work; it took 8.5 s.
@@ -105,7 +105,7 @@ def test_mariadb_tells_the_progress_itself() -> None:
 
 
 def test_without_performance_schema_mariadb_still_tells_how_far_it_is() -> None:
-    off = {"builds": Outcome(0.0, 0.0, "disabled", "performance_schema is OFF", "switch it on")}
+    off = {"builds": ReadOutcome(0.0, 0.0, "disabled", "performance_schema is OFF", "switch it on")}
 
     def seen(*hundredths: float) -> tuple[Build, ...] | None:
         shots = [
@@ -131,7 +131,7 @@ def test_why_something_is_not_known_is_told() -> None:
         return shown.builds, shown.lacks["builds"]
 
     assert told(at(Builds((), None, None))) == ((), None)
-    failed = {"builds": Outcome(0.0, 0.0, "disabled", "performance_schema is OFF", "switch it on")}
+    failed = {"builds": ReadOutcome(0.0, 0.0, "disabled", "performance_schema is OFF", "switch it on")}
     assert told(snapshot(9, outcomes=failed)) == (None, "performance_schema is OFF: switch it on")
     unnamed = Builds((Building(None, "altering table", 1.0, 1),), None, None)
     lack = "which table is built is not known"

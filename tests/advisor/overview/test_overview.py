@@ -17,7 +17,7 @@ from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.collectors.lru_pages import LruPages, SublistPages
 from exporter.collectors.parallel_readers import ParallelReaders
-from exporter.snapshot import Index, Outcome, Snapshot, Table
+from exporter.snapshot import Index, ReadOutcome, Snapshot, Table
 from tests.advisor.building import ORDERS, REPOSITORY, captured, pool, scanned, server, snapshot, variables
 
 CAPTURES = sorted(each.parent for each in (REPOSITORY / "tests" / "captures").glob("*/*/recording.jsonl.gz"))
@@ -95,7 +95,7 @@ def test_a_change_buffer_is_on_or_off_or_not_there() -> None:
 
 
 def test_without_performance_schema_tables_have_their_sizes_alone() -> None:
-    off = Outcome(0.0, 0.0, "disabled", "performance_schema is OFF", "switch it on")
+    off = ReadOutcome(0.0, 0.0, "disabled", "performance_schema is OFF", "switch it on")
     sources = ("table_files", "table_scans", "count_statements")
     known = looping(**dict.fromkeys(sources), outcomes=dict.fromkeys(sources, off))
     shown = table(known)
@@ -209,7 +209,7 @@ def test_one_snapshot_has_no_rates() -> None:
 
 
 def test_without_the_traces_of_scans_nobody_knows_whether_there_are_any() -> None:
-    found = looping(table_scans=None, outcomes={"table_scans": Outcome(0.0, 0.0, "deadline", "too slow")})
+    found = looping(table_scans=None, outcomes={"table_scans": ReadOutcome(0.0, 0.0, "deadline", "too slow")})
     assert table(found).scanned is None
     assert table(found).pages_read_per_second == 1_900
     assert found.lacks["tables"] == "too slow"

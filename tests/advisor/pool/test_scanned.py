@@ -17,7 +17,7 @@ from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.collectors.table_io import IndexIo
 from exporter.server import Server
-from exporter.snapshot import Index, Outcome, Snapshot, Table
+from exporter.snapshot import Index, ReadOutcome, Snapshot, Table
 from tests.advisor.building import ORDERS, ROWS, captured, pool, scanned, server, snapshot, variables
 
 
@@ -180,7 +180,7 @@ def test_a_missing_fact_is_named_and_is_never_zero(sections: dict[str, Any], lac
 
 
 def test_a_source_that_is_off_is_named_with_its_cure() -> None:
-    outcome = Outcome(0.0, 0.0, "disabled", "it is OFF", "switch it ON")
+    outcome = ReadOutcome(0.0, 0.0, "disabled", "it is OFF", "switch it ON")
     sections = {"table_scans": None, "outcomes": {"table_scans": outcome}}
     assert str(lacking(watched(**sections))) == "what is read of each table is not known: it is OFF; switch it ON"
 
