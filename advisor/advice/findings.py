@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from advisor.advice.lazy_model import LazyModel
 from advisor.advice.values import FactValues
 from advisor.contract import changes
 from advisor.contract.recommendation import (
@@ -26,6 +25,7 @@ from advisor.facts import choice
 from advisor.facts.harm import HarmFacts
 from advisor.observe.window import Window
 from advisor.pool.errors import ACCEPTED_ERROR
+from advisor.pool.model import PoolModel
 from advisor.pool.trials import alternatives, others
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Missing
@@ -33,7 +33,7 @@ from advisor.rules.file import ChangeItem, EffectItem
 from exporter.server import Server
 
 
-def recommendation(rule: Rule, model: LazyModel, values: FactValues, item: Any) -> Recommendation | None:
+def recommendation(rule: Rule, model: PoolModel, values: FactValues, item: Any) -> Recommendation | None:
     """The recommendation; None where no change and no action of the rule can be made on this server.
 
     Args:
@@ -60,8 +60,8 @@ def recommendation(rule: Rule, model: LazyModel, values: FactValues, item: Any) 
     left: Effect | None = None
     tried: tuple[Alternative, ...] = ()
     if chosen and item:
-        tried = alternatives(model.pool, chosen.setting, item)
-        left = others(model.pool, chosen.setting, float(value)) if found and value else None
+        tried = alternatives(model, chosen.setting, item)
+        left = others(model, chosen.setting, float(value)) if found and value else None
     return Recommendation(
         rule=rule.id,
         severity=file.severity,

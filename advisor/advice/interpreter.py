@@ -10,8 +10,6 @@ from typing import Any, Literal
 
 from advisor import facts
 from advisor.advice.findings import recommendation
-from advisor.advice.fits import Fits
-from advisor.advice.lazy_model import LazyModel
 from advisor.advice.remembered import Remembered
 from advisor.advice.slices import slices
 from advisor.advice.trace import Evaluation, Refusal, Verdict
@@ -25,7 +23,9 @@ from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
 from advisor.pool.choice import choose_size
 from advisor.pool.errors import Unanswerable
+from advisor.pool.fitting import Loads
 from advisor.pool.hours import spare
+from advisor.pool.model import PoolModel
 from advisor.pool.trials import choose
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
@@ -71,8 +71,7 @@ class Evaluator:
         seconds: float = math.inf,
         *,
         every_reason: bool = False,
-        fits: Fits | None = None,
-        pause: Callable[[], None] = lambda: None,
+        loads: Loads | None = None,
         remembered: Remembered | None = None,
         models: bool = True,
     ) -> None:
@@ -84,8 +83,7 @@ class Evaluator:
             findings: As in ``advise``.
             seconds: As in ``advise``.
             every_reason: As in ``evaluate``.
-            fits: The models' of earlier windows: what was fitted to evidence that still stands is not fitted again.
-            pause: Called between two simulations of the model. It may block for a while, or raise Unanswerable.
+            loads: Of earlier windows: a load that still explains the evidence is not fitted again.
             remembered: As in ``advise``.
             models: Whether models are asked. A rule that takes one is blind without, for want of NO_MODEL.
         """
@@ -103,7 +101,7 @@ class Evaluator:
             spare(known_before.hours, window, known_before.may_read),
             harms(known_before.outcomes, window.latest),
         )
-        self._model = LazyModel(window, self._facts, fits or Fits(), pause)
+        self._model = PoolModel(window, self._facts, loads)
         self._slices: list[tuple[Window, facts.Facts]] | None = None
 
     def evaluations(
@@ -274,8 +272,8 @@ class Evaluator:
             self.asking.add(rule_id)
             raise Unanswerable(NO_MODEL, f"all that takes no model says yes to {chosen.setting}")
         if chosen.model == "curve":
-            return choose_size(self._model.pool, at_most)
-        return choose(self._model.pool, chosen.setting, item, at_most)
+            return choose_size(self._model, at_most)
+        return choose(self._model, chosen.setting, item, at_most)
 
     def _conditions(self, rule: Rule, values: FactValues) -> tuple[list[Refusal], Missing | EvaluationError | None]:
         """The conditions that say no; or else the error of one that cannot be evaluated.

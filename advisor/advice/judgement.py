@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from advisor.advice.fits import Fits
 from advisor.advice.interpreter import Evaluator
 from advisor.advice.remembered import Remembered
 from advisor.advice.trace import Evaluation
 from advisor.contract.recommendation import Blind, Recommendation, Trend, fingerprint
 from advisor.observe.limits import LEAST_SECONDS, RECENT_SECONDS
 from advisor.observe.window import Window
+from advisor.pool.errors import Unanswerable
+from advisor.pool.fitting import Loads
 from advisor.rules.check import Rule
 
 CLEAR_SECONDS = RECENT_SECONDS
@@ -64,9 +65,8 @@ class Options:
         recent: Whether the newest RECENT_SECONDS of a longer window are judged beside the whole.
         beside: As in ``advise``.
         before: The last judgements by rule, of the same server with the same settings.
-        fits: As in ``Evaluator``.
+        loads: As in ``Evaluator``.
         seconds: CPU time for all rules together, beside the limit of each rule.
-        pause: As in ``Evaluator``.
         remembered: As in ``advise``.
         models: Whether models are asked.
     """
@@ -74,9 +74,8 @@ class Options:
     recent: bool = True
     beside: Sequence[Rule] = ()
     before: Mapping[str, Judgement] = field(default_factory=dict)
-    fits: Fits | None = None
+    loads: Loads | None = None
     seconds: float = math.inf
-    pause: Callable[[], None] = lambda: None
     remembered: Remembered | None = None
     models: bool = True
 
@@ -91,6 +90,19 @@ def judge(rules: Sequence[Rule], window: Window, options: Options) -> Iterator[J
         yield replace(found, asks=judge.asks(rule))
 
 
+def blind(rule: Rule, lack: Unanswerable, at: float, before: Judgement | None) -> Judgement:
+    """The judgement of a rule whose evaluation was ended.
+
+    Args:
+        rule: The rule.
+        lack: Why it was ended.
+        at: Time of the newest snapshot, Unix seconds.
+        before: The last judgement; what it found still stands.
+    """
+    evaluation = Evaluation(rule.id, {}, Blind(rule=rule.id, lacks=lack.lacks, reason=str(lack)))
+    return _stand(rule, [evaluation], at, before.standing if before else {})
+
+
 class _Judge:
     """Rules over a window and its newest minutes."""
 
@@ -101,8 +113,7 @@ class _Judge:
             Evaluator,
             findings=standing,
             seconds=options.seconds,
-            fits=options.fits,
-            pause=options.pause,
+            loads=options.loads,
             remembered=options.remembered,
             models=options.models,
         )

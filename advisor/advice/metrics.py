@@ -145,12 +145,13 @@ class Exposition:
 
     async def families(self) -> list[Metric]:
         """The families now."""
-        snapshot = await self._service.glance()
-        advice = await self._service.advice_by_now()
-        said = families(advice, self._service.book, self._service.links)
+        service = self._service
+        snapshot = await service.snapshot()
+        verdict = await service.first_verdict()
+        said = families(None if verdict is None else verdict.advice, service.rules, service.links)
         own = [family for some in self._own for family in some()]
-        curve = curve_metrics.families(self._service.curve_by_now())
-        became = self._outcomes.families(self._service.books.ledger.outcomes.values())
+        curve = curve_metrics.families(service.last_curve)
+        became = self._outcomes.families(service.ledger.outcomes.values())
         return [*self._exposed(snapshot), *said, *curve, *became, *own]
 
 

@@ -10,14 +10,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from advisor.advice.assessment import Assessment, assess
-from advisor.advice.fits import Fits
 from advisor.advice.judgement import CLEAR_SECONDS, Judgement, Options, judge
 from advisor.advice.remembered import Remembered
-from advisor.advice.rounds import Judge
 from advisor.ledger.grades import GradedStretch
 from advisor.ledger.ledger import Ledger, rule_versions
 from advisor.observe.limits import LONGEST_GAP, MAY_READ
 from advisor.observe.window import Window
+from advisor.pool.fitting import Loads
 from advisor.rules.rulebook import RuleSet
 from exporter.snapshot import Snapshot
 
@@ -38,20 +37,17 @@ class Replaying:
         ledger: After the newest snapshot.
     """
 
-    def __init__(
-        self, rule_set: RuleSet, ledger: Ledger | None = None, may_read: float = MAY_READ, judge: Judge = judge
-    ) -> None:
+    def __init__(self, rule_set: RuleSet, ledger: Ledger | None = None, may_read: float = MAY_READ) -> None:
         """Nothing is replayed yet.
 
         Args:
             rule_set: The rules.
             ledger: What was known before; by default nothing.
             may_read: As in ``Remembered``.
-            judge: Judges a window by rules.
         """
-        self.ledger, self._judge = ledger or Ledger(), judge
+        self.ledger = ledger or Ledger()
         self._rules, self._may_read, self._versions = rule_set, may_read, rule_versions(rule_set.rules)
-        self._fits = Fits()
+        self._loads = Loads()
         self._history: deque[Snapshot] = deque(maxlen=MOST_SNAPSHOTS)
         self._breaks = 0
         self._began, self._collections = float("inf"), 0
@@ -117,10 +113,10 @@ class Replaying:
         remembered = Remembered(None, self._may_read, tuple(self.ledger.outcomes.values()))
         options = Options(
             before=dict(self._judgements),
-            fits=self._fits,
+            loads=self._loads,
             remembered=remembered,
         )
-        for each in self._judge(self._rules.rules, window, options):
+        for each in judge(self._rules.rules, window, options):
             self._judgements[each.rule] = each
         self._judged_at = window.latest.at
         self._assessment = assess(self._judgements, (), window, self._rules, self._assessment)

@@ -1,4 +1,4 @@
-"""The service: it watches a server, gives advice, remembers it, and answers questions about other settings."""
+"""The service: it samples a server, judges what it sees, and publishes advice, curves and overviews."""
 
 from __future__ import annotations
 
@@ -6,39 +6,35 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from advisor.advice.apart import Apart, in_thread
-from advisor.advice.assessment import Assessment
-from advisor.advice.curves import Curves, Estimate
-from advisor.advice.fits import Fits, Kept
-from advisor.advice.judgement import judge
+from advisor.advice.assessment import Assessment, assess
+from advisor.advice.curves import Curves
+from advisor.advice.evaluation_loop import EVALUATION_SECONDS, REST, EvaluationLoop
+from advisor.advice.judgement import Options, judge
 from advisor.advice.ledger_recorder import LedgerRecorder
-from advisor.advice.overviews import Overviews
+from advisor.advice.model_worker import ModelWorker
 from advisor.advice.remembered import Remembered
-from advisor.advice.rounds import EVALUATION_SECONDS, LONGEST_REST, Judge, Rounds
 from advisor.advice.statements import Statements
-from advisor.advice.turns import Turns
 from advisor.contract.links import Links
-from advisor.contract.recommendation import Advice
-from advisor.contract.settings import SettingValue
 from advisor.ledger.history import History, HistoryFilter, dated, history
-from advisor.observe.limits import RECENT_SECONDS
+from advisor.ledger.ledger import Ledger
+from advisor.observe.limits import MAY_READ, RECENT_SECONDS
 from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
-from advisor.overview.overview import Overview
+from advisor.overview.overview import Overview, overview
 from advisor.overview.statements import TableStatements
-from advisor.pool import estimate
 from advisor.pool.answer import MissCurve, answer
 from advisor.pool.curve import Curve
-from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
-from advisor.pool.what_if import WhatIf, what_if
+from advisor.pool.stored_hours import StoredHours
 from advisor.rules.rulebook import Rulebook
 from advisor.timeline.events import Seen, Timeline
 from exporter.connection.errors import ServerError
+from exporter.refreshed import Refreshed
 from exporter.snapshot import Snapshot, Table
 
 Answer = TypeVar("Answer")
@@ -49,8 +45,8 @@ ADVICE_AGE_SECONDS = 10.0
 """Advice that is asked for may be of a collection as old as this: a page left open costs the server nothing."""
 LONGEST_WINDOW = 3600.0
 """Seconds that advice looks back at most, and by default."""
-WINDOWS = 3
-"""Windows of other lengths for which advice is remembered."""
+LENGTHS = 3
+"""Windows of other lengths, and overviews, whose last answer is kept."""
 COLLECTION_SECONDS = 5.0
 """How long a request waits for a collection. The server may hang, and Prometheus gives up after 10 s by default."""
 FIRST_SECONDS = 8.0
@@ -59,6 +55,9 @@ ANSWER_SECONDS = 0.5
 """How long a request waits for a newer verdict of the rules without a model. Then the last advice is the answer."""
 SCRAPE_PATIENCE_SECONDS = 1.0
 """How long a scrape waits for the first advice."""
+OVERVIEW_SHARE, OVERVIEW_FREE_SECONDS = 0.005, 1.0
+"""Part of a core that the overviews of one length take at most while somebody looks. Shorter rests are left out: with a
+hundred tables an overview takes some milliseconds."""
 _LOOK_SECONDS = 1.0
 """Time between two looks for a new snapshot."""
 
@@ -68,12 +67,11 @@ class Unseen(Exception):
 
 
 class Service:
-    """The advice on one server. The command line, HTTP, metrics and Alertmanager share it.
+    """The advice on one server. HTTP, metrics and Alertmanager share it.
 
     Attributes:
         source: The server, or a recording.
-        book: The rules.
-        books: What became of advice.
+        rules: The rules.
         target: The server's address, for people; None for a recording.
         links: Where people find the page, and what it links to; None where none is served.
         timeline: What happened in the last hour.
@@ -83,18 +81,13 @@ class Service:
     def __init__(
         self,
         source: SnapshotSource,
-        book: Rulebook,
+        rules: Rulebook,
         *,
+        recorder: LedgerRecorder | None = None,
+        worker: ModelWorker | None = None,
+        hours: StoredHours | None = None,
+        may_read: float = MAY_READ,
         longest: float = LONGEST_WINDOW,
-        judge: Judge = judge,
-        model: Callable[[Window, Mapping[str, SettingValue], Loads], WhatIf] = what_if,
-        curve: Estimate = estimate.curve,
-        apart: Apart = in_thread,
-        collection_seconds: float = COLLECTION_SECONDS,
-        evaluation_seconds: float = EVALUATION_SECONDS,
-        remembered: Callable[[], Remembered] = Remembered,
-        remember: Callable[[Window, Curve | None], None] | None = None,
-        books: LedgerRecorder | None = None,
         target: str | None = None,
         links: Links | None = None,
         clock: Callable[[], float] = time.monotonic,
@@ -104,212 +97,153 @@ class Service:
 
         Args:
             source: The server, or a recording.
-            book: The rules.
+            rules: The rules.
+            recorder: Writes what became of earlier advice; by default nothing did, and it is kept in memory.
+            worker: Asks the models.
+            hours: The memory of days; None where none is kept.
+            may_read: As in ``Remembered``.
             longest: Seconds that advice looks back at most.
-            judge: Judges a window by rules.
-            model: Answers what-if questions.
-            curve: Works miss curves out.
-            apart: Where questions to the model and miss curves are worked out.
-            collection_seconds: How long a request waits for a collection.
-            evaluation_seconds: Limit for an evaluation, in seconds of a core.
-            remembered: The memory of days as it is now. The outcomes come from ``books``.
-            remember: Takes the window of each hour, and its miss curve where there is one.
-            books: What became of earlier advice, and where it is kept; by default nothing, and in memory.
             target: The server's address, for people; None for a recording.
             links: Where people find the page, and what it links to; None where none is served.
             clock: Seconds, monotonic.
             now: Unix seconds.
         """
-        self.source, self.book, self.target, self.links = source, book, target, links
-        self.books = books or LedgerRecorder()
+        self.source, self.rules, self.target, self.links, self.now = source, rules, target, links, now
         self.timeline = Timeline()
-        self._longest, self._model, self._collection_seconds = longest, model, collection_seconds
-        self.now = now
-        self._known: Assessment | None = None
-        self._turns, self._kept = Turns(yields=apart is in_thread), Kept()
-        self._questions = asyncio.Lock()  # each takes a core
-        self._apart = apart
-        self._curves = Curves(
-            longest, self._turns, self._questions, estimate=curve, apart=apart, remember=remember, clock=clock
-        )
-        self._overviews = Overviews(source, clock=clock)
+        self._recorder = recorder or LedgerRecorder()
+        self._worker = worker or ModelWorker()
+        self._hours, self._may_read, self._longest, self._clock = hours, may_read, longest, clock
+        self._loop = EvaluationLoop(self._worker, clock=clock, now=now)
+        self._curves = Curves(source, self._worker, longest, hours, clock=clock)
         self._statements = Statements(source, clock)
-        self._seen: Window | None = None
-        self._rounds_of = functools.partial(
-            Rounds,
-            judge=judge,
-            apart=apart,
-            seconds=evaluation_seconds,
-            turns=self._turns,
-            kept=self._kept,
-            remembered=lambda: replace(remembered(), outcomes=tuple(self.books.ledger.outcomes.values())),
-            clock=clock,
-            now=now,
-        )
-        self._whole = self._rounds_of(recent=True)
-        self._urgent = asyncio.Lock()
-        self._others: dict[float, Rounds] = {}  # by length of the window
+        self._overviews = functools.lru_cache(LENGTHS)(self._overview_over)
+        self._assessments = functools.lru_cache(LENGTHS)(self._assessment_over)
+        self._whole: Window | None = None
+        self._last: Assessment | None = None
 
     async def run(self) -> None:
-        """Watch the server and the files of rules, and judge what is seen, until cancelled."""
+        """Sample the server, judge what is seen and record what becomes of it, until cancelled."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.source.run())
-                tasks.create_task(self.book.run())
-                tasks.create_task(self._keep_judging())
-                tasks.create_task(self._keep_books())
+                tasks.create_task(self.rules.run())
+                tasks.create_task(self._judge())
+                tasks.create_task(self._record())
         finally:
-            for each in (self._whole, *self._others.values()):
-                each.call_off()
-            self._curves.call_off()
+            self._loop.forget()
+            self._curves.whole.cancel()
 
-    async def _keep_judging(self) -> None:
+    async def _judge(self) -> None:
         while True:
             self.look()
-            self._begin(None)
-            seen = self._window(None)
-            if seen is not None:
-                self._curves.keep(seen, self.source.history)
+            self._begin()
+            if (seen := self.seen) is not None:
+                self._curves.begin(seen)
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def _keep_books(self) -> None:
+    async def _record(self) -> None:
         while True:
-            seen, rule_set = self._window(None), self.book.rule_set
+            seen, rule_set = self.seen, self.rules.rule_set
             if seen is not None:
-                found = self._whole.assessment(rule_set, seen)
-                await self.books.observe(self.source.history, found, rule_set)
+                await self._recorder.observe(self.source.history, self._loop.assessment(rule_set, seen), rule_set)
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def collect(self) -> None:
-        """Collect, unless there is a recent collection. A server that is away, or takes too long, is no error."""
-        with contextlib.suppress(ServerError, TimeoutError):
-            async with asyncio.timeout(self._collection_seconds):
-                await self.source.collect(max_age=ADVICE_AGE_SECONDS)
+    def look(self) -> None:
+        """Take what is new into the timeline, and remember the verdict."""
+        problem, refused = self.source.problem, self.rules.problem
+        rule_set = self.rules.rule_set
+        seen = Seen(
+            problem=None if problem is None else str(problem),
+            rules=len(rule_set.rules),
+            loaded_at=rule_set.loaded_at,
+            rules_problem=None if refused is None else str(refused),
+        )
+        self.timeline.look(self.source.history, seen, self.now())
+        self._last = self.last_verdict
 
-    async def assessment(self, longest: float | None = None, patience: float | None = None) -> Assessment | None:
-        """The last assessment; None while nothing can be seen of the server, or within ``patience``.
+    @property
+    def ledger(self) -> Ledger:
+        """What became of advice: all of it is kept."""
+        return self._recorder.ledger
 
-        It is there at once, but for the first one of the server, its settings and the rules, and for one that nobody
-        asked for in a while. An evaluation that is due begins, and what it says is in the next answer.
+    @property
+    def seen(self) -> Window | None:
+        """The whole window up to now; None while nothing can be seen of the server."""
+        if self._whole is None or self._whole.latest is not self.source.latest:  # it takes the whole history
+            self._whole = window(self.source, self._longest)
+        return self._whole
+
+    @property
+    def unseen(self) -> Unseen:
+        """Why nothing is known of the server."""
+        if self.source.latest is not None:
+            return Unseen("the rules are being evaluated for the first time: ask again in some seconds")
+        return Unseen(str(self.source.problem or "nothing has been collected yet"))
+
+    @property
+    def verdict(self) -> Assessment | None:
+        """The last assessment, dated, if it holds for the server, its settings and the rules as they are now."""
+        seen = self.seen
+        assessment = None if seen is None else self._loop.assessment(self.rules.rule_set, seen)
+        return None if assessment is None else self._dated(assessment, self._loop.computed_at, self._loop.next_at)
+
+    @property
+    def last_verdict(self) -> Assessment | None:
+        """The same, or else the last one that a look saw: while the server is away, the one from before."""
+        return self.verdict or self._last
+
+    async def first_verdict(self) -> Assessment | None:
+        """``verdict`` for a scrape, which waits a little for the first one, and never fails with it."""
+        self._begin()
+        if self.verdict is None:
+            await self._loop.join(SCRAPE_PATIENCE_SECONDS, models=True)
+        return self.verdict
+
+    async def assessment(self, longest: float | None = None) -> Assessment:
+        """What the rules say of a window that ends now.
+
+        Of the whole window, and its newest minutes beside it, the last verdict is there at once, but for the first of
+        the server, its settings and the rules. Another window is judged anew where it is due.
 
         Args:
-            longest: Seconds to look back at most. By default the longest time, and its newest minutes beside it.
-            patience: Seconds to wait for the first one; None for as long as it takes.
-
-        Raises:
-            Exception: The first evaluation failed.
-        """
-        rounds = self._begin(longest)
-        if rounds is None:
-            return None
-        last = self._last(longest)
-        if last is None or not rounds.complete or (last.advice.age_seconds or 0.0) > LONGEST_REST:
-            await rounds.wait(patience, models=True)
-        else:
-            await rounds.wait(ANSWER_SECONDS, models=False)
-        found = self._last(longest)
-        if found is None and rounds.failure is not None:
-            raise rounds.failure
-        return found
-
-    def _begin(self, longest: float | None) -> Rounds | None:
-        """Begin the evaluations that are due; None while nothing can be seen of the server."""
-        seen = self._window(longest)
-        if seen is None:
-            return None
-        rounds = self._rounds(longest)
-        rounds.begin(seen, self.book.rule_set)
-        return rounds
-
-    def _last(self, longest: float | None) -> Assessment | None:
-        """The last assessment, dated, unless it is outdated."""
-        rounds, seen = self._rounds(longest), self._window(longest)
-        found = None if seen is None else rounds.assessment(self.book.rule_set, seen)
-        if found is None:
-            return None
-        now, computed_at = self.now(), rounds.computed_at
-        dates = {
-            "computed_at": computed_at,
-            "age_seconds": None if computed_at is None else round(max(0.0, now - computed_at), 3),
-            "next_at": None if isinstance(self.source, Replay) else rounds.next_at,
-        }
-        return replace(found, advice=dated(found.advice, self.books.ledger).model_copy(update=dates))
-
-    async def advice(self, longest: float | None = None) -> Advice | None:
-        """The advice of ``assessment``."""
-        found = await self.assessment(longest)
-        return None if found is None else found.advice
-
-    async def fresh_assessment(self, longest: float | None = None) -> Assessment:
-        """The last assessment of a window that ends now.
+            longest: Seconds to look back at most; the whole window by default.
 
         Raises:
             Unseen: Nothing is known of the server.
+            Exception: The first evaluation failed.
         """
-        await self.collect()
-        found = await self.assessment(longest, FIRST_SECONDS)
-        if found is None:
-            raise self.unseen
-        return found
-
-    async def fresh_advice(self, longest: float | None = None) -> Advice:
-        """The advice of ``fresh_assessment``."""
-        return (await self.fresh_assessment(longest)).advice
-
-    def last_advice(self) -> Advice:
-        """The last advice, also while the server is away: nothing is collected or judged for it.
-
-        It has no ``age_seconds`` and ``next_at``, and so stays the same until it says something new.
-
-        Raises:
-            Unseen: There is none yet.
-        """
-        found = self.last_verdict
-        if found is None:
-            raise self.unseen
-        return found.advice.model_copy(update={"age_seconds": None, "next_at": None})
-
-    async def what_if(self, changes: Mapping[str, SettingValue], longest: float | None = None) -> WhatIf:
-        """What a change of settings would do. Raises as ``what_if`` and ``fresh_advice`` do."""
-        return await self.ask(lambda seen, kept: self._model(seen, changes, kept), longest)
+        await self._collect()
+        if longest is not None:
+            return await self._judged_over(longest)
+        self._begin()
+        last = self.verdict
+        if last is None or not self._loop.complete or (last.advice.age_seconds or 0.0) > REST.longest:
+            await self._loop.join(FIRST_SECONDS, models=True)
+        else:
+            await self._loop.join(ANSWER_SECONDS, models=False)
+        verdict = self.verdict
+        if verdict is None:
+            raise self._loop.failure or self.unseen
+        return verdict
 
     async def ask(self, question: Callable[[Window, Loads], Answer], longest: float | None = None) -> Answer:
-        """The model's answer to a question about a window that ends now. Questions are answered one at a time.
+        """The models' answer to a question about a window that ends now. Questions are answered one at a time.
 
         Args:
-            question: Of a window, and the loads that are kept.
+            question: Of a window, and the loads that explained earlier ones.
             longest: Seconds to look back at most.
 
         Raises:
             Unseen: Nothing is known of the server.
+            Exception: What the question raises.
         """
-        await self.collect()
-        async with self._questions:
-            seen = self._window(longest)
-            if seen is None:
-                raise self.unseen
-            fits = Fits(self._kept)
+        seen = await self.window(longest)
+        return await self._worker.ask(lambda loads: question(seen, loads))
 
-            def work() -> tuple[Answer | Refused | Unanswerable, bytes | None]:
-                try:
-                    return question(seen, fits.loads), fits.kept()
-                except (Refused, Unanswerable) as error:
-                    return error, fits.kept()  # the next question need not fit the model again
-
-            with self._turns.first():
-                answer, fitted = await self._apart(work)
-            self._kept.keep(fitted)
-            if isinstance(answer, Refused | Unanswerable):
-                raise answer
-            return answer
-
-    async def look_at(self, question: Callable[[Window], Answer], longest: float | None = None) -> Answer:
-        """The answer to a question about a window that ends now, which takes no fit. Raises Unseen as ``ask``."""
-        await self.collect()
-        seen = self._window(longest)
-        if seen is None:
-            raise self.unseen
-        return await self._apart(lambda: question(seen))
+    async def window(self, longest: float | None = None) -> Window:
+        """The window of this length that ends now. Raises Unseen."""
+        await self._collect()
+        return self._window(longest)
 
     async def curve(self, longest: float | None = None) -> MissCurve:
         """The miss curve: a new one, or the last one while it is fresh.
@@ -321,21 +255,20 @@ class Service:
             Unanswerable: There is none.
             Unseen: Nothing is known of the server.
         """
-        await self.collect()
-        whole, seen = self._window(None), self._window(longest)
-        if whole is None or seen is None:
-            raise self.unseen
-        self._curves.look(whole)
-        found = await self._curves.asked(seen, self.source.history, self._longest if longest is None else longest)
-        return answer(found, str(seen.latest.server))
+        seen = await self.window(longest)
+        curve = await self._curves.asked(seen, self._longest if longest is None else longest)
+        return answer(curve, str(seen.latest.server))
 
-    def curve_by_now(self) -> Curve | None:
-        """The last miss curve, for a scrape, which works none out; None while the server is away."""
-        seen = self._window(None)
-        return None if seen is None else self._curves.kept(seen)
+    @property
+    def last_curve(self) -> Curve | None:
+        """The last miss curve of the whole window; None while the server is away."""
+        seen = self.seen
+        return None if seen is None else self._curves.last(seen)
 
     async def overview(self, longest: float = RECENT_SECONDS) -> Overview:
-        """The overview of the newest snapshot, from memory; while the server is away, of the last one.
+        """The overview of the newest snapshot, or of one some seconds older where an overview takes long.
+
+        It is made from memory; while the server is away, it is of the last snapshot.
 
         Args:
             longest: Seconds that rates look back at most.
@@ -343,38 +276,13 @@ class Service:
         Raises:
             Unseen: Nothing has been collected yet.
         """
-        found = await self._overviews.newest(longest)
-        if found is None:
+        if not self.source.history:
             raise self.unseen
-        return found
-
-    def look(self) -> None:
-        """Take what is new into the timeline, and remember the verdict."""
-        problem, refused = self.source.problem, self.book.problem
-        rule_set = self.book.rule_set
-        seen = Seen(
-            problem=None if problem is None else str(problem),
-            rules=len(rule_set.rules),
-            loaded_at=rule_set.loaded_at,
-            rules_problem=None if refused is None else str(refused),
-        )
-        self.timeline.look(self.source.history, seen, self.now())
-        self._known = self.last_verdict
-
-    @property
-    def verdict(self) -> Assessment | None:
-        """The last assessment, dated, if it holds for the server, its settings and the rules as they are now."""
-        return self._last(None)
-
-    @property
-    def last_verdict(self) -> Assessment | None:
-        """The same, or else the last one that a look saw: while the server is away, what was said before."""
-        return self.verdict or self._known
-
-    @property
-    def seen(self) -> Window | None:
-        """The window up to now; None while nothing can be seen of the server."""
-        return self._window(None)
+        refreshed = self._overviews(longest)
+        last = refreshed.value
+        if last is None or (last.at != self.source.history[-1].at and refreshed.rested):
+            return await refreshed.get()
+        return last
 
     async def statements(self, table: Table) -> TableStatements:
         """The statements behind a table: the only answer for which the server is asked beside the collections."""
@@ -382,55 +290,77 @@ class Service:
 
     def history(self, wanted: HistoryFilter) -> History:
         """What became of changes, and the findings that stood."""
-        return history(self.books.ledger, wanted, kept=self.books.is_stored, problem=self.books.problem)
+        return history(self.ledger, wanted, kept=self._recorder.is_stored, problem=self._recorder.problem)
 
-    async def reload(self) -> None:
-        """Load the rules again. Raises FileError; then the old ones stay in force."""
-        await asyncio.to_thread(self.book.reload)
-
-    @property
-    def unseen(self) -> Unseen:
-        """Why nothing is known of the server."""
-        if self.source.latest is not None:
-            return Unseen("the rules are being evaluated for the first time: ask again in some seconds")
-        return Unseen(str(self.source.problem or "nothing has been collected yet"))
-
-    async def glance(self) -> Snapshot | None:
+    async def snapshot(self) -> Snapshot | None:
         """A snapshot for a scrape: the last one if a new one takes too long, None while the server is away."""
         try:
-            async with asyncio.timeout(self._collection_seconds):
+            async with asyncio.timeout(COLLECTION_SECONDS):
                 return await self.source.glance(max_age=SCRAPE_AGE_SECONDS)
         except TimeoutError:
             return self.source.latest
         except ServerError:
             return None
 
-    async def advice_by_now(self) -> Advice | None:
-        """The last advice, for a scrape, which neither waits for an evaluation nor fails with it.
+    async def _collect(self) -> None:
+        """Collect, unless there is a recent collection. A server that is away, or takes too long, is no error."""
+        with contextlib.suppress(ServerError, TimeoutError):
+            async with asyncio.timeout(COLLECTION_SECONDS):
+                await self.source.collect(max_age=ADVICE_AGE_SECONDS)
 
-        Only for the first advice of the server, its settings and the rules the scrape waits a little. None while the
-        server is away, or there is no advice yet.
-        """
-        rounds = self._begin(None)
-        if rounds is not None and self._last(None) is None:
-            await rounds.wait(SCRAPE_PATIENCE_SECONDS, models=True)
-        found = self._last(None)
-        return None if found is None else found.advice
+    def _begin(self) -> None:
+        """Begin the evaluations that are due."""
+        if (seen := self.seen) is not None:
+            self._loop.begin(seen, self.rules.rule_set, self._remembered())
 
-    def _rounds(self, longest: float | None) -> Rounds:
-        """The evaluations over windows of this length."""
-        if longest is None:
-            return self._whole
-        found = self._others.pop(longest, None) or self._rounds_of(recent=False, urgent=self._urgent)
-        self._others[longest] = found
-        while len(self._others) > WINDOWS:
-            self._others.pop(next(iter(self._others))).call_off()
-        return found
+    def _remembered(self) -> Remembered:
+        outcomes = tuple(self.ledger.outcomes.values())
+        return Remembered(None if self._hours is None else self._hours.hours, self._may_read, outcomes)
 
-    def _window(self, longest: float | None) -> Window | None:
-        """The window up to now. The longest one is kept until the next collection: it takes the whole history."""
-        if longest is not None:
-            return window(self.source, longest)
-        if self._seen is None or self._seen.latest is not self.source.latest:
-            self._seen = window(self.source, self._longest)
-        return self._seen
+    def _window(self, longest: float | None) -> Window:
+        """The window up to now. Raises Unseen."""
+        seen = self.seen if longest is None else window(self.source, longest)
+        if seen is None:
+            raise self.unseen
+        return seen
+
+    async def _judged_over(self, longest: float) -> Assessment:
+        refreshed, seen = self._assessments(longest), self._window(longest)
+        last = refreshed.value
+        outdated = last is None or last.rule_set is not self.rules.rule_set or not last.is_within(seen)
+        if outdated or (refreshed.rested and last is not None and last.snapshot is not seen.latest):
+            last = await refreshed.get()
+        assert last is not None  # noqa: S101 - else it was outdated
+        next_at = self.now() + max(0.0, refreshed.rests_until - self._clock())
+        return self._dated(last, self.now() - refreshed.age, next_at)
+
+    def _assessment_over(self, longest: float) -> Refreshed[Assessment]:
+        """What the rules say of the window of another length, which somebody waits for."""
+
+        async def compute() -> Assessment:
+            seen, rule_set = self._window(longest), self.rules.rule_set
+            options = Options(recent=False, seconds=EVALUATION_SECONDS, remembered=self._remembered())
+            try:
+                judgements = await self._worker.ask(
+                    lambda loads: tuple(judge(rule_set.rules, seen, replace(options, loads=loads)))
+                )
+            except Unanswerable as error:
+                raise Unseen(f"the rules were not judged: {error}") from error
+            return assess({judgement.rule: judgement for judgement in judgements}, (), seen, rule_set)
+
+        return Refreshed(compute, rest=lambda seconds: REST.after(seconds, longest), clock=self._clock)
+
+    def _overview_over(self, longest: float) -> Refreshed[Overview]:
+        return Refreshed(
+            lambda: asyncio.to_thread(overview, Window.of(self.source.history, longest)),
+            rest=lambda seconds: seconds / OVERVIEW_SHARE - OVERVIEW_FREE_SECONDS,
+            clock=self._clock,
+        )
+
+    def _dated(self, assessment: Assessment, computed_at: float | None, next_at: float) -> Assessment:
+        dates = {
+            "computed_at": computed_at,
+            "age_seconds": None if computed_at is None else round(max(0.0, self.now() - computed_at), 3),
+            "next_at": None if isinstance(self.source, Replay) else next_at,
+        }
+        return replace(assessment, advice=dated(assessment.advice, self.ledger).model_copy(update=dates))

@@ -102,10 +102,10 @@ class State(Frozen):
 
 def state(service: Service) -> State:
     """The state now, from memory."""
-    source, book = service.source, service.book
+    source, rules = service.source, service.rules
     newest = source.history[-1] if source.history else None
     server = None if newest is None else newest.server
-    verdict, last, refused = service.verdict, service.last_verdict, book.problem
+    verdict, last, refused = service.verdict, service.last_verdict, rules.problem
     away = source.problem is not None
     return State(
         target=service.target,
@@ -122,7 +122,7 @@ def state(service: Service) -> State:
         at=None if newest is None else newest.at,
         interval_seconds=source.interval,
         rules=RulesInForce(
-            count=len(book.rules), loaded_at=book.loaded_at, problem=None if refused is None else str(refused)
+            count=len(rules.rules), loaded_at=rules.loaded_at, problem=None if refused is None else str(refused)
         ),
         judged=None if last is None else _judged(last),
         counts=_counts(last),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 from collections import deque
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from advisor.overview.statements import TableStatements, earlier, statements, un
 from exporter.collectors.instrumentation import INSTRUMENTATION
 from exporter.collectors.table_digests import TableDigests, not_in_digests, table_digests
 from exporter.connection.errors import ServerError
+from exporter.refreshed import Refreshed
 from exporter.snapshot import Table
 
 FRESH_SECONDS = 10.0
@@ -21,7 +23,7 @@ _LOOKS = 61
 _LOOK_SECONDS = 60.0
 _LONGEST = 3600.0
 _TABLES = 50
-"""Tables whose looks are kept."""
+"""Tables whose answers and looks are kept."""
 
 
 class Statements:
@@ -35,23 +37,18 @@ class Statements:
             clock: Seconds, monotonic.
         """
         self._source, self._clock = source, clock
-        self._looks: dict[Table, deque[TableDigests]] = {}
-        self._answers: dict[Table, tuple[float, TableStatements]] = {}
+        self._answers = functools.lru_cache(_TABLES)(self._answer)
         self._asking = asyncio.Lock()
 
     async def behind(self, table: Table) -> TableStatements:
         """The statements that name a table; at most FRESH_SECONDS old."""
-        async with self._asking:
-            made, answer = self._answers.pop(table, (0.0, None))
-            if answer is None or self._clock() - made >= FRESH_SECONDS:
-                made, answer = self._clock(), await self._ask(table)
-            self._answers[table] = made, answer
-            for old in list(self._answers)[:-_TABLES]:
-                del self._answers[old]
-                self._looks.pop(old, None)
-            return answer
+        return await self._answers(table).get(FRESH_SECONDS)
 
-    async def _ask(self, table: Table) -> TableStatements:
+    def _answer(self, table: Table) -> Refreshed[TableStatements]:
+        looks: deque[TableDigests] = deque(maxlen=_LOOKS)
+        return Refreshed(lambda: self._ask(table, looks), clock=self._clock)
+
+    async def _ask(self, table: Table, looks: deque[TableDigests]) -> TableStatements:
         hidden = not_in_digests(table)
         if hidden is not None:
             return unknown(hidden)
@@ -62,7 +59,8 @@ class Statements:
             if (cure := (latest[INSTRUMENTATION] or {}).get(name)) is not None:
                 return unknown(f"{name} is off in performance_schema: {cure}")
         try:
-            answer = await self._source.ask(collector)
+            async with self._asking:
+                answer = await self._source.ask(collector)
             if answer.failure is not None:
                 return unknown(answer.reason if answer.cure is None else f"{answer.reason}: {answer.cure}")
             now = collector.parse(answer.results)
@@ -70,12 +68,12 @@ class Statements:
             return unknown(str(error))
         except (ValueError, LookupError) as error:
             return unknown(f"cannot parse the answer: {type(error).__name__}: {error}")
-        return statements(now, None if now is None else self._earlier(table, now))
+        return statements(now, None if now is None else _earlier(looks, now))
 
-    def _earlier(self, table: Table, now: TableDigests) -> TableDigests | None:
-        """Keep a look, and find the one to compare it with."""
-        looks = self._looks.setdefault(table, deque(maxlen=_LOOKS))
-        found = earlier(looks, now.now, _LONGEST)
-        if not looks or not 0 <= now.now - looks[-1].now < _LOOK_SECONDS:
-            looks.append(now)
-        return found
+
+def _earlier(looks: deque[TableDigests], now: TableDigests) -> TableDigests | None:
+    """The look to compare with; this one is kept where it is a minute later than the last."""
+    look = earlier(looks, now.now, _LONGEST)
+    if not looks or not 0 <= now.now - looks[-1].now < _LOOK_SECONDS:
+        looks.append(now)
+    return look

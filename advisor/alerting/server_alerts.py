@@ -83,8 +83,8 @@ class ServerAlerts:
             service: Has the advice.
             labels: The configured labels of all alerts.
         """
-        assessment = await service.assessment()
-        alerts = self.update(assessment, labels, service.books.ledger.outcomes.values())
+        assessment = service.verdict
+        alerts = self.update(assessment, labels, service.ledger.outcomes.values())
         return alerts, bool(assessment and all(blind.lacks != "window" for blind in assessment.advice.blind))
 
     def update(

@@ -59,35 +59,33 @@ def advise(
 
     Rules judge what happens while they watch. Let --watch span at least two runs of the work in question.
     """
-    import asyncio
     import math
+    import time
 
-    from advisor.advice.ledger_recorder import LedgerRecorder
+    from advisor.advice.assessment import assess
+    from advisor.advice.judgement import Options, judge
     from advisor.advice.remembered import Remembered
-    from advisor.advice.service import Service
     from advisor.cli import ledgers, sources
     from advisor.cli.setup import load_setup
     from advisor.contract.recommendation import Severity
-    from advisor.ledger.history import GradedAdvice, newest
+    from advisor.ledger.history import GradedAdvice, dated, newest
     from advisor.ledger.ledger import Ledger
+    from advisor.observe.source import window
+    from exporter.connection.errors import ServerError
 
     rules, machine = load_setup(setup)
-    remembered = Remembered(_hours(state_dir, where), setup.may_read)
+    hours = _hours(state_dir, where)
     ledger = None if where.recording else ledgers.ledger_in(state_dir, where.server().address)
     source = sources.observed_source(where, watch, interval, machine)
     ledger = ledger or ledgers.ledger_of(source) or Ledger()
-    service = Service(
-        source,
-        rules,
-        longest=math.inf,
-        evaluation_seconds=math.inf,
-        remembered=lambda: remembered,
-        books=LedgerRecorder(ledger),
-    )
-    assessment = asyncio.run(service.assessment())
-    if assessment is None:
-        raise source.problem or service.unseen
-    advice = assessment.advice.model_copy(update={"next_at": None})  # nobody goes on watching
+    seen = window(source, math.inf)
+    if seen is None:
+        raise source.problem or ServerError("nothing has been collected yet")
+    remembered = Remembered(hours, setup.may_read, tuple(ledger.outcomes.values()))
+    judgements = judge(rules.rules, seen, Options(remembered=remembered))
+    assessment = assess({judgement.rule: judgement for judgement in judgements}, (), seen, rules.rule_set)
+    dates = {"computed_at": time.time(), "age_seconds": 0.0}
+    advice = dated(assessment.advice, ledger).model_copy(update=dates)
     _print(GradedAdvice.model_construct(**dict(advice), outcomes=tuple(newest(ledger.outcomes.values()))), style)
     sources.refuse_missing_privileges(assessment.snapshot)
     if fail_on and any(finding.severity.rank >= Severity(fail_on).rank for finding in advice.recommendations):

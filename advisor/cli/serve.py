@@ -134,10 +134,8 @@ def composed(
     """
     import os
 
-    from advisor.advice.apart import ModelProcesses
     from advisor.advice.ledger_recorder import LedgerRecorder
     from advisor.advice.metrics import Exposition
-    from advisor.advice.remembered import Remembered
     from advisor.advice.service import Service
     from advisor.cli import ledgers, sources
     from advisor.cli.setup import load_setup
@@ -173,10 +171,9 @@ def composed(
             service = Service(
                 source,
                 rules,
-                apart=ModelProcesses(),
-                remembered=lambda: Remembered(hours.hours if hours else None, setup.may_read),
-                remember=hours.remember if hours else None,
-                books=LedgerRecorder(ledgers.ledger_of(source), state),
+                recorder=LedgerRecorder(ledgers.ledger_of(source), state),
+                hours=hours,
+                may_read=setup.may_read,
                 target=None if where.recording else where.server().address,
                 links=links,
             )

@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import Field
 
 from advisor.advice import resolution
-from advisor.advice.service import Unseen
+from advisor.advice.service import Service, Unseen
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.http import examples, pages
 from advisor.http.answers import HTML, JSON, MARKDOWN, NEGOTIATED, PLAIN, as_asked, negotiated
@@ -93,11 +93,11 @@ async def advise(request: Request, wanted: Annotated[Filter, Query()], service: 
     form = negotiated(request, (*_FORMS, HTML))
     if form == HTML:
         return pages.opened()
-    known = service.book.rule_set.origins
+    known = service.rules.rule_set.origins
     for rule in wanted.rule:
         if rule not in known:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no rule {rule}; {near(rule, known)}")
-    advice = service.last_advice() if wanted.last else await service.fresh_advice(wanted.window)
+    advice = _last_advice(service) if wanted.last else (await service.assessment(wanted.window)).advice
     return as_asked(form, wanted.of(advice), documents.advice)
 
 
@@ -135,10 +135,10 @@ async def finding(
     form = negotiated(request, (*_FORMS, HTML))
     if form == HTML:  # relative: a proxy may have put a path before it
         return RedirectResponse(f"../#{quote(fingerprint, safe='')}", HTTPStatus.SEE_OTHER, NEGOTIATED)
-    ledger = service.books.ledger
+    ledger = service.ledger
     before = ledger.findings.get(fingerprint)
     try:
-        last = await service.fresh_assessment(wanted.window)
+        last = await service.assessment(wanted.window)
     except Unseen as unseen:
         if before is None:
             raise
@@ -152,6 +152,18 @@ async def finding(
         HTTPStatus.NOT_FOUND,
         f"nothing that is found now has the fingerprint {fingerprint}; /advise has all there is",
     )
+
+
+def _last_advice(service: Service) -> Advice:
+    """The last advice, also while the server is away; the same until it says something new.
+
+    Raises:
+        Unseen: There is none yet.
+    """
+    verdict = service.last_verdict
+    if verdict is None:
+        raise service.unseen
+    return verdict.advice.model_copy(update={"age_seconds": None, "next_at": None})
 
 
 def _current(advice: Advice, fingerprint: str) -> Recommendation | SetAside | None:

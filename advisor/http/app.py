@@ -37,14 +37,14 @@ def create(service: Service, exposition: Exposition | None = None, background: S
     )
     app.state.service = service
     app.state.exposed = Exposed((exposition or Exposition(service)).families, lambda: _state(service))
-    app.state.book, app.state.links = service.book, html.LINKS
+    app.state.book, app.state.links = service.rules, html.LINKS
     # Routes are tried in order. Those that have to answer within milliseconds whatever else is asked come first.
     app.include_router(metrics.liveness)
     app.include_router(metrics.router)
     app.include_router(advice.router)
     app.include_router(history.router)
     app.include_router(rules.router)
-    app.include_router(documents.rules, responses=documents.examples_of(service.book.rules[0]))
+    app.include_router(documents.rules, responses=documents.examples_of(service.rules.rules[0]))
     app.include_router(documents.runbooks)
     app.include_router(state.router)
     app.include_router(model.router)
@@ -56,8 +56,8 @@ def create(service: Service, exposition: Exposition | None = None, background: S
 
 def _state(service: Service) -> Hashable:
     """What /metrics is of: a scrape after a collection, or after rules were loaded, tells of it."""
-    latest, problems = service.source.latest, (service.source.problem, service.book.problem)
-    return latest and latest.at, service.book.loaded_at, *map(str, problems)
+    latest, problems = service.source.latest, (service.source.problem, service.rules.problem)
+    return latest and latest.at, service.rules.loaded_at, *map(str, problems)
 
 
 def undescribed() -> FastAPI:

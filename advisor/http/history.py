@@ -54,10 +54,10 @@ def history(  # in a thread: a thousand outcomes take a while to write
 
 def _refuse_unknown(wanted: HistoryFilter, service: Service) -> None:
     """Raise HTTPException, 422, for what nothing can have. A rule that is gone may still have outcomes."""
-    ledger = service.books.ledger
+    ledger = service.ledger
     findings = (finding.rule for finding in ledger.findings.values())
     outcomes = (outcome.rule for outcome in ledger.outcomes.values() if outcome.rule is not None)
-    rules = dict.fromkeys((*service.book.rule_set.origins, *findings, *outcomes))
+    rules = dict.fromkeys((*service.rules.rule_set.origins, *findings, *outcomes))
     for what, names, known in (("rule", wanted.rule, rules), ("setting", wanted.setting, SETTINGS)):
         for name in names:
             if name not in known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
 from http import HTTPStatus
@@ -25,7 +26,7 @@ from advisor.pool.fitting import Loads
 from advisor.pool.ranges import MOST_POINTS, POINTS, SettingRanges, ranges
 from advisor.pool.settings import SETTINGS_OF_MODEL
 from advisor.pool.sweep import LONGEST_SECONDS, SECONDS, Sweep
-from advisor.pool.what_if import WhatIf
+from advisor.pool.what_if import WhatIf, what_if
 from advisor.render import curve_svg, models, text
 
 SVG, PLAIN = "image/svg+xml", "text/plain"
@@ -97,7 +98,7 @@ class SweepQuestion(BaseModel):
 )
 async def whatif(question: Question, wanted: TheLookBack, service: TheService) -> WhatIf:
     """The model's answer."""
-    return await service.what_if(question.set, wanted.window)
+    return await service.ask(lambda window, loads: what_if(window, question.set, loads), wanted.window)
 
 
 @router.post(
@@ -143,7 +144,7 @@ async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheServic
 )
 async def settings(wanted: TheLookBack, service: TheService) -> SettingRanges:
     """Their ranges."""
-    return await service.look_at(ranges, wanted.window)
+    return await asyncio.to_thread(ranges, await service.window(wanted.window))
 
 
 @router.get(

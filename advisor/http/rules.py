@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from http import HTTPStatus
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import Field
 
-from advisor.advice.service import FIRST_SECONDS
+from advisor.advice.assessment import Assessment
+from advisor.advice.service import Unseen
 from advisor.advice.trace import RuleState, StateName
 from advisor.contract.recommendation import Frozen, Severity
 from advisor.files.yaml_file import FileError
@@ -62,11 +65,12 @@ class Rules(Frozen):
 )
 async def rules(request: Request, response: Response, service: TheService) -> Rules | Response:
     """The rules by id, or a page of them."""
-    await service.collect()
-    assessment = await service.assessment(patience=FIRST_SECONDS)
+    assessment: Assessment | None = None
+    with contextlib.suppress(Unseen):
+        assessment = await service.assessment()
     states = {} if assessment is None else assessment.states
     judged_at = {} if assessment is None else assessment.judged_at
-    rule_set, latest = service.book.rule_set, service.source.latest
+    rule_set, latest = service.rules.rule_set, service.source.latest
     server = None if latest is None else latest.server
     answer = Rules(
         rules=tuple(
@@ -76,7 +80,7 @@ async def rules(request: Request, response: Response, service: TheService) -> Ru
             for rule in rule_set.rules
         ),
         loaded_at=rule_set.loaded_at,
-        problem=None if service.book.problem is None else str(service.book.problem),
+        problem=None if service.rules.problem is None else str(service.rules.problem),
     )
     if wants_page(request):
         return pages.read("Rules", html.html(_document(answer)))
@@ -104,10 +108,10 @@ class Reloaded(Frozen):
 async def reload(service: TheService) -> Reloaded:
     """Load the rules again."""
     try:
-        await service.reload()
+        await asyncio.to_thread(service.rules.reload)
     except FileError as error:
         raise HTTPException(HTTPStatus.BAD_REQUEST, str(error)) from error
-    rule_set = service.book.rule_set
+    rule_set = service.rules.rule_set
     return Reloaded(rules=len(rule_set.rules), loaded_at=rule_set.loaded_at)
 
 

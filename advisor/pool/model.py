@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from advisor.contract import changes
@@ -34,8 +34,6 @@ class PoolModel:
         self._loads = loads or Loads()
         self.until: float | None = None
         """When time is over, by ``time.thread_time``: a busy machine does not count."""
-        self.pause: Callable[[], None] = lambda: None
-        """Called between two simulations. It may block for a while, or raise Unanswerable."""
 
     @property
     def most_bytes(self) -> float | None:
@@ -167,7 +165,6 @@ class PoolModel:
         return changes.change_at(self.window.latest, name, self.today.settings[name], value)
 
     def check_time(self) -> None:
-        """Wait where that is asked for. Raises Unanswerable where time is over."""
-        self.pause()
+        """Raise Unanswerable where time is over."""
         if self.until is not None and time.thread_time() > self.until:
             raise Unanswerable("time", "the model took longer than the rule's time")

@@ -6,16 +6,20 @@ import asyncio
 import itertools
 import random
 import time
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
 import pymysql
 
 from advisor.advice.curves import Curves
-from advisor.advice.turns import Turns
+from advisor.advice.model_worker import ModelWorker
 from advisor.observe.window import Window
 from advisor.pool import estimate
 from advisor.pool.load import MOST_TABLES
+from exporter.connection.target import Target
+from exporter.refreshed import core_seconds
+from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
 from lab import servers
 from lab.bench.figures import Benchmark, BenchRun, Figure
@@ -88,16 +92,18 @@ async def _keep(windows: Sequence[Sequence[Snapshot]]) -> float:
     """CPU seconds of all hours but the first: what the service does each second, by a clock that the figure moves."""
     now, spent = 0.0, 0.0
     whole = min(Window.of(history, float("inf")).seconds for history in windows)
-    curves = Curves(whole, Turns(), asyncio.Lock(), clock=lambda: now)
+    source = Sampler(Target())  # it is never asked
+    curves = Curves(source, ModelWorker(), whole, clock=lambda: now)
     for history in windows:
-        window, began = Window.of(history, whole), time.process_time()
+        source.history = deque(history)
+        window, began = Window.of(history, whole), core_seconds()
         for _ in range(3600):
             now += 1.0
-            curves.keep(window, history)
-            await curves.wait()
+            curves.begin(window)
+            await curves.whole.join()
         if history is not windows[0]:
-            spent += time.process_time() - began
-        assert curves.kept(window) is not None  # noqa: S101 - else the figure would be of nothing
+            spent += core_seconds() - began
+        assert curves.last(window) is not None  # noqa: S101 - else the figure would be of nothing
     return spent
 
 
@@ -115,7 +121,7 @@ BENCHMARK = Benchmark(
         f"MySQL 9.7 with a pool of {POOL} under point lookups in {TABLES} tables beside a scan. The sidecar's sampler"
         f" collects every {EVERY:g} s into windows of {SNAPSHOTS} snapshots, as many as an hour at 10 s has. Then the"
         " service's own schedule keeps the curve, by a clock that runs fast: 3,600 looks an hour, and a window that"
-        " goes on. CPU is the process's."
+        " goes on. CPU is that of the process and of the worker."
     ),
     figures={
         "hour": Figure("the miss curve, kept by the service: CPU an hour", "s", most=1.0),

@@ -96,14 +96,14 @@ async def test_a_snapshot_that_is_not_understood_is_logged_and_the_next_one_is_t
 
 async def test_the_service_stores_its_ledger_and_hands_it_to_the_rules(tmp_path: Path) -> None:
     with StateFile(tmp_path, ADDRESS) as state:
-        service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=LedgerRecorder(state=state))
+        service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), recorder=LedgerRecorder(state=state))
         running = asyncio.create_task(service.run())
         try:
-            await until(lambda: service.books.ledger.findings)
+            await until(lambda: service.ledger.findings)
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
-    [finding] = [one for one in service.books.ledger.findings.values() if one.rule == "scan-exceeds-old-sublist"]
+    [finding] = [one for one in service.ledger.findings.values() if one.rule == "scan-exceeds-old-sublist"]
     assert finding.subject == {"schema": ORDERS.schema, "table": ORDERS.table}
     assert finding.rule_version
     assert finding.model_version

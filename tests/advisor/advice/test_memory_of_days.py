@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,11 +13,11 @@ from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Advice
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
-from advisor.pool.curve import Curve, Estimate, Size
+from advisor.pool.errors import Unanswerable
 from advisor.pool.stored_hours import StoredHours
 from advisor.rules import check
-from advisor.rules.rulebook import Rulebook
 from exporter.state_file import StateFile
+from tests.advisor.advice.watching import rulebook
 from tests.advisor.building import RULES_FOLDER, capture
 
 RULE, OTHER = "buffer-pool-larger-than-needed", "buffer-pool-too-small"
@@ -57,33 +56,32 @@ def test_a_larger_and_a_smaller_pool_are_never_advised_together() -> None:
     assert found(evaluation.advise(rules, window, remembered=remembered)) == ([OTHER], [RULE])
 
 
-async def test_the_service_gives_the_rules_the_memory_as_it_is_now() -> None:
+async def test_the_service_gives_the_rules_the_memory_as_it_is_now(tmp_path: Path) -> None:
     window, remembered = altered("mysql-9.7/warm-pool")
     source = Replay(capture("mysql-9.7/warm-pool"))
     source.history = window.snapshots
-    now = [Remembered()]
-    service = Service(source, Rulebook(RULES_FOLDER), remembered=lambda: now[0])
-    assert RULE in {each.rule for each in (await service.fresh_advice()).blind}
-    now[0] = remembered
-    service = Service(source, Rulebook(RULES_FOLDER), remembered=lambda: now[0])
-    [made] = [each for each in (await service.fresh_advice()).recommendations if each.rule == RULE]
-    assert made.changes[0].to == 32 * MIB
+    with StateFile(tmp_path, "db:3306") as state:
+        hours = StoredHours(state)
+        service = Service(source, rulebook(), hours=hours)
+        assert RULE in {blind.rule for blind in (await service.assessment()).advice.blind}
+        assert remembered.hours is not None
+        hours.hours = tuple(remembered.hours)
+        advice = (await Service(source, rulebook(), hours=hours).assessment()).advice
+    [finding] = [finding for finding in advice.recommendations if finding.rule == RULE]
+    assert finding.changes[0].to == 32 * MIB
 
 
 async def test_the_service_remembers_the_curve_of_the_whole_window(tmp_path: Path) -> None:
     source = Replay(capture("mysql-9.7/warm-pool"))
-    latest = source.history[-1]
-    reads = Estimate(1.0, 1.0, 2.0)
-    sizes = tuple(Size(times, times * 64 * MIB, reads) for times in (0.5, 1.0))
-    curve = Curve(latest.at, 9.0, 64 * MIB, 16_384.0, 1.0, sizes)
     with StateFile(tmp_path, "db:3306") as state:
-        stored = StoredHours(state)
-        service = Service(source, Rulebook(RULES_FOLDER), curve=lambda *_: replace(curve), remember=stored.remember)
+        service = Service(source, rulebook(), hours=StoredHours(state))
+        with pytest.raises(Unanswerable):
+            await service.curve(0.001)  # a question about another window is none of an hour
         await service.curve()
     with StateFile(tmp_path, "db:3306") as state:
         [hour] = StoredHours(state).hours
-    assert hour.at == latest.at
-    assert [(each.bytes, each.most) for each in hour.sizes] == [(48 * MIB, 2.0)]
+    assert hour.at == source.history[-1].at
+    assert hour.sizes
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7/warm-pool", "mariadb-11.8/warm-pool"])

@@ -263,8 +263,8 @@ def test_a_failed_reload_is_known_and_so_is_when_the_rules_in_force_were_loaded(
 
 async def test_a_scrape_has_the_outcomes_that_the_ledger_told() -> None:
     kept = outcome(0, 12)
-    books = LedgerRecorder(Ledger(outcomes={kept.id: kept}))
-    service = Service(Replay(capture(RECORDING)), BOOK, judge=lambda *_: iter(()), books=books)
+    recorder = LedgerRecorder(Ledger(outcomes={kept.id: kept}))
+    service = Service(Replay(capture(RECORDING)), BOOK, recorder=recorder)
     families = {family.name: family for family in await metrics.Exposition(service).families()}
     [sample] = families["innodb_advisor_outcomes"].samples
     assert (sample.labels, sample.value) == ({"rule": kept.rule, "result": "kept"}, 1)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from advisor.advice import replay
 from advisor.advice.judgement import Judgement, Options, judge
 from advisor.advice.replay import MOST_JUDGEMENTS, Replaying
 from advisor.ledger.entry import Result
@@ -34,18 +35,26 @@ def followed() -> Sequence[Snapshot]:
 
 
 class Judged:
-    """Judges as usual, or without rules, and remembers when, Unix seconds."""
+    """Judges by no rule, and remembers when, Unix seconds."""
 
-    def __init__(self, *, rules: bool = True) -> None:
-        self.rules, self.at = rules, list[float]()
+    def __init__(self) -> None:
+        self.at: list[float] = []
 
-    def __call__(self, rules: Sequence[Rule], window: Window, options: Options) -> Iterator[Judgement]:
+    def __call__(self, _: Sequence[Rule], window: Window, options: Options) -> Iterator[Judgement]:
         self.at.append(window.latest.at)
-        yield from judge(rules if self.rules else (), window, options)
+        yield from judge((), window, options)
 
 
-def replayed(rule_set: RuleSet, snapshots: Sequence[Snapshot], judged: Judged | None = None) -> Ledger:
-    replaying = Replaying(rule_set, Ledger(window_seconds=8.0), judge=judged or Judged())
+@pytest.fixture
+def judged(monkeypatch: pytest.MonkeyPatch) -> Judged:
+    """Takes the place of the rules."""
+    judged = Judged()
+    monkeypatch.setattr(replay, "judge", judged)
+    return judged
+
+
+def replayed(rule_set: RuleSet, snapshots: Sequence[Snapshot]) -> Ledger:
+    replaying = Replaying(rule_set, Ledger(window_seconds=8.0))
     assert list(replaying.replay(snapshots)) == [each.at for each in snapshots]
     return replaying.ledger
 
@@ -63,9 +72,10 @@ def test_advice_that_was_followed_is_graded_by_what_was_read_afterwards(
     assert RULE in {each.rule for each in ledger.findings.values()}
 
 
-def test_the_rules_judge_before_the_change_and_at_the_end(rule_set: RuleSet, followed: Sequence[Snapshot]) -> None:
-    judged = Judged(rules=False)
-    replayed(rule_set, followed, judged)
+def test_the_rules_judge_before_the_change_and_at_the_end(
+    rule_set: RuleSet, followed: Sequence[Snapshot], judged: Judged
+) -> None:
+    replayed(rule_set, followed)
     changed = next(each.at for each in followed if each.setting("innodb_old_blocks_pct") == "73")
     assert judged.at == [followed[0].at, max(each.at for each in followed if each.at < changed), followed[-1].at]
 
@@ -85,10 +95,11 @@ def test_recordings_that_follow_each_other_make_the_ledger_of_one(
 
 
 @pytest.mark.parametrize(("hours", "apart"), [(1, 300.0), (50, 50 * 3600 / MOST_JUDGEMENTS)])
-def test_a_long_replay_is_judged_so_often_and_not_more(rule_set: RuleSet, hours: int, apart: float) -> None:
+def test_a_long_replay_is_judged_so_often_and_not_more(
+    rule_set: RuleSet, hours: int, apart: float, judged: Judged
+) -> None:
     snapshots = [snapshot(60.0 * minute, variables=SAME) for minute in range(1, 60 * hours + 2)]
-    judged = Judged(rules=False)
-    replayed(rule_set, snapshots, judged)
+    replayed(rule_set, snapshots)
     assert all(after - before >= apart for before, after in zip(judged.at, judged.at[1:-1], strict=False))
     assert 3600 * hours / apart / 2 < len(judged.at) <= MOST_JUDGEMENTS + 2
 

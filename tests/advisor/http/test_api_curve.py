@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from xml.etree import ElementTree as ET
 
 import httpx
@@ -21,16 +21,15 @@ from advisor.http.metrics import render
 from advisor.observe.source import Replay
 from advisor.pool import estimate, metrics
 from advisor.pool.answer import MissCurve, answer
-from advisor.pool.curve import TIMES, Curve, Estimate, Size
-from advisor.pool.errors import Unanswerable
+from advisor.pool.curve import TIMES, Estimate, Size
 from advisor.pool.load import OTHERS
 from advisor.render import curve_svg, models
 from advisor.render import text as plain
-from advisor.rules.rulebook import Rulebook
 from exporter.snapshot import Snapshot
-from tests.advisor.building import RULES_FOLDER, capture, captured
+from tests.advisor.advice.watching import rulebook
+from tests.advisor.building import capture, captured
 from tests.advisor.curves import curve, size
-from tests.advisor.http.standing import passes, still
+from tests.advisor.http.standing import happens, still
 from tests.advisor.sidecar import problem, values
 from tests.unavailable import promtool_says
 
@@ -39,19 +38,8 @@ SERVER = str(captured(SCAN).latest.server)
 POLICY = "default-src 'none'; style-src '{}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
 
-def estimated(history: Sequence[Snapshot], longest: float, _: Sequence[float], __: Callable[[], None]) -> Curve:
-    return curve(at=history[-1].at, seconds=longest, filled={2.0**25: 600.0})
-
-
-def unanswerable(*_: object) -> Curve:
-    raise Unanswerable("reads", "nothing explains what was measured")
-
-
-BOOK = Rulebook(RULES_FOLDER)
-
-
-def service(estimate: Callable[..., Curve] = estimated, recording: str = SCAN) -> Service:
-    return Service(Replay(capture(recording)), BOOK, judge=lambda *_: iter(()), curve=estimate)
+def service(recording: str = SCAN) -> Service:
+    return Service(Replay(capture(recording)), rulebook())
 
 
 @pytest.fixture
@@ -69,9 +57,8 @@ def asking(watched: Service) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
 
 
-def expected(seconds: float = 3600.0) -> MissCurve:
-    at = captured(SCAN).latest.at
-    return answer(curve(at=at, seconds=seconds, filled={2.0**25: 600.0}), SERVER)
+def expected(longest: float = 3600.0) -> MissCurve:
+    return answer(estimate.curve(captured(SCAN).snapshots, longest), SERVER)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +94,7 @@ async def test_head_has_the_headers_of_get_and_no_body(client: httpx.AsyncClient
 
 
 async def test_a_window_is_looked_back_to(client: httpx.AsyncClient) -> None:
-    assert (await client.get("/curve?window=5")).json()["watched_seconds"] == 5.0
+    assert MissCurve.model_validate_json((await client.get("/curve?window=5")).content) == expected(5.0)
     for query in ("window=0", "window=3601", "window=x", "times=2"):
         assert problem(await client.get(f"/curve?{query}"))[0] == 422
     assert problem(await client.get("/curve", headers={"Accept": "image/png"})) == (
@@ -116,24 +103,16 @@ async def test_a_window_is_looked_back_to(client: httpx.AsyncClient) -> None:
     )
 
 
-async def test_why_there_is_none_is_a_problem() -> None:
-    response = await asking(service(unanswerable)).get("/curve", headers={"Accept": "image/svg+xml"})
-    assert problem(response) == (503, "there is no miss curve: nothing explains what was measured")
-
-
 async def test_it_is_limited_for_each_client(client: httpx.AsyncClient) -> None:
     answers = [await client.get("/curve") for _ in range(21)]
     assert [answer.status_code for answer in answers] == [200] * 20 + [429]
     assert (await client.get("/healthz")).status_code == 200
 
 
-async def test_a_real_recording_has_a_curve_and_one_without_its_sources_says_why() -> None:
-    watched = service(estimate.curve)
-    found = MissCurve.model_validate_json((await asking(watched).get("/curve")).content)
-    assert found == answer(estimate.curve(captured(SCAN).snapshots, 3600.0), SERVER)
-    assert [each.times for each in found.sizes] == list(TIMES)
-    ET.fromstring(curve_svg.svg(found))  # noqa: S314 - made here
-    status, detail = problem(await asking(service(estimate.curve, "mariadb-11.8/idle")).get("/curve"))
+@pytest.mark.parametrize("form", ["application/json", "image/svg+xml"])
+async def test_why_there_is_none_is_a_problem(form: str) -> None:
+    response = await asking(service("mariadb-11.8/idle")).get("/curve", headers={"Accept": form})
+    status, detail = problem(response)
     assert status == 503
     assert detail.startswith("there is no miss curve: what is read of each table is not known: performance_schema is")
 
@@ -147,9 +126,9 @@ class Away(Replay):
 
 
 async def test_without_a_server_there_is_none() -> None:
-    away = Service(Away(capture(SCAN)), BOOK, curve=estimated)
+    away = Service(Away(capture(SCAN)), rulebook())
     assert problem(await asking(away).get("/curve")) == (503, "nothing has been collected yet")
-    assert away.curve_by_now() is None
+    assert away.last_curve is None
 
 
 def test_the_examples_are_of_one_curve() -> None:
@@ -245,11 +224,11 @@ async def test_a_scrape_has_the_kept_curve_and_works_none_out(watched: Service) 
 async def test_the_service_keeps_the_curve_by_itself() -> None:
     source = Replay(capture(SCAN))
     whole = captured(SCAN).seconds
-    watched = Service(source, BOOK, judge=lambda *_: iter(()), curve=estimated, longest=whole)
+    watched = Service(source, rulebook(), longest=whole)
     running = asyncio.create_task(watched.run())
     try:
-        await passes()
-        kept = watched.curve_by_now()
+        await happens(lambda: watched.last_curve)
+        kept = watched.last_curve
         assert kept is not None
         assert kept.at == source.history[-1].at
     finally:

@@ -153,7 +153,7 @@ def test_a_finding_has_when_it_was_first_seen_across_gaps(sidecar: InProcess) ->
 
 
 async def test_a_finding_is_known_while_the_server_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=LedgerRecorder(LEDGER))
+    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), recorder=LedgerRecorder(LEDGER))
     monkeypatch.setattr(Replay, "latest", None)
     monkeypatch.setattr(Replay, "problem", ServerError("Connection refused"))
     async with of(service) as client:
@@ -176,14 +176,14 @@ async def test_the_answer_says_whether_it_outlives_a_restart(tmp_path: Path) -> 
     for folder, kept, reason in ((tmp_path / "state", True, None), (tmp_path / "file" / "x", False, "Not a directory")):
         with StateFile(folder, "db:3306") as state:
             recorder = LedgerRecorder(state=state)
-            service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=recorder)
+            service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), recorder=recorder)
             async with of(service) as client:
                 answer = (await client.get("/history")).json()
                 assert (answer["kept"], answer["problem"]) == (kept, reason)
 
 
 async def test_a_client_that_asks_for_much_without_end_is_slowed_down() -> None:
-    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), books=LedgerRecorder(LEDGER))
+    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), recorder=LedgerRecorder(LEDGER))
     async with of(service) as client:
         much = [(await client.get("/history?limit=1000")).status_code for _ in range(22)]
         usual = [(await client.get("/history")).status_code for _ in range(22)]

@@ -37,7 +37,7 @@ class Unreached(Away):
 
 
 def asking(source: Replay) -> httpx.AsyncClient:
-    service = Service(source, BOOK, judge=lambda *_: iter(()))
+    service = Service(source, BOOK)
     transport = httpx.ASGITransport(Guard(application.create(service), clock=still), client=("192.0.2.1", 1))
     return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
 

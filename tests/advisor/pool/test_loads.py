@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from advisor.advice import fits
 from advisor.advice.judgement import Options, judge
 from advisor.facts import facts
 from advisor.models.lru.workload import TableScan
@@ -129,15 +129,16 @@ def test_windows_in_turn_keep_their_loads_and_only_a_few_are_kept(made: Fits) ->
 
 
 def test_advice_on_an_unchanged_server_simulates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules, window, known = check.load(RULES_FOLDER), captured(RECORDING), fits.Fits()
-    first = list(judge(rules, window, Options(fits=known)))
+    rules, window, known = check.load(RULES_FOLDER), captured(RECORDING), fitting.Loads()
+    first = list(judge(rules, window, Options(loads=known)))
     assert any(each.standing for each in first)
 
     def none(*_: object) -> None:
         raise AssertionError("a simulation")
 
     monkeypatch.setattr("advisor.models.lru.workload.simulate", none)
-    assert list(judge(rules, window, Options(fits=fits.Fits(fits.Kept(known.kept() or b""))))) == first
+    kept = pickle.loads(pickle.dumps(known))  # noqa: S301 - as the worker sends them
+    assert list(judge(rules, window, Options(loads=kept))) == first
 
 
 def test_a_steady_load_is_fitted_once() -> None:

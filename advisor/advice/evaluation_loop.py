@@ -1,0 +1,252 @@
+"""The evaluation of the newest window again and again: rules without a model first, the others beside them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from advisor.advice.assessment import Assessment, assess
+from advisor.advice.judgement import Judgement, Options, blind, judge
+from advisor.advice.model_worker import ModelWorker
+from advisor.advice.remembered import Remembered
+from advisor.observe.limits import RECENT_SECONDS
+from advisor.observe.window import Window
+from advisor.pool.errors import Unanswerable
+from advisor.rules.check import Rule
+from advisor.rules.rulebook import RuleSet
+from exporter.refreshed import Refreshed
+
+log = logging.getLogger(__name__)
+
+EVALUATION_SECONDS = 10.0
+"""Limit for an evaluation, in seconds of a core; rules that come later are blind, and say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationRest:
+    """How long rules rest between two evaluations.
+
+    Attributes:
+        share: Part of a core that the evaluations of rules with a model, or without, take: a quarter of a percent each
+            keeps the whole sidecar within half a percent (docs/performance.md).
+        early_share: The same in the first RECENT_SECONDS, when each snapshot still changes advice.
+        longest: Seconds of a rest, as long as evaluations then take ``largest_share`` at most.
+        largest_share: Part of a core that they take in any case at most.
+    """
+
+    share: float = 0.0025
+    early_share: float = 0.01
+    longest: float = 60.0
+    largest_share: float = 0.1
+
+    def after(self, seconds: float, watched: float) -> float:
+        """Seconds without an evaluation after one that took so many seconds of a core.
+
+        Args:
+            seconds: Of a core.
+            watched: Length of its window, seconds.
+        """
+        rest = seconds / (self.share if watched > RECENT_SECONDS else self.early_share) - seconds
+        return max(min(rest, self.longest), seconds / self.largest_share - seconds)
+
+
+REST = EvaluationRest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Inputs:
+    window: Window
+    rule_set: RuleSet
+    remembered: Remembered
+
+
+class EvaluationLoop:
+    """Each rule's last verdict on the newest window.
+
+    A rule is judged without a model first, in a thread, which takes some milliseconds. Where only a model can tell, the
+    worker is asked: one rule may then take as long as all others together.
+    """
+
+    def __init__(
+        self,
+        worker: ModelWorker,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Nothing is evaluated yet.
+
+        Args:
+            worker: Asks the models.
+            clock: Seconds, monotonic.
+            now: Unix seconds.
+        """
+        self._worker, self._clock, self._now = worker, clock, now
+        self._parts = tuple(
+            Refreshed(functools.partial(self._evaluate, models=models), rest=self._rest, clock=clock)
+            for models in (False, True)
+        )
+        self._inputs: _Inputs | None = None
+        self._judgements: dict[str, Judgement] = {}
+        self._window: Window | None = None  # the newest that a rule was judged on
+        self._computed_at: float | None = None
+        self._assessment: Assessment | None = None
+        self._stale = False  # whether a judgement came after it
+
+    def begin(self, window: Window, rule_set: RuleSet, remembered: Remembered) -> None:
+        """Begin the evaluations that are due. What the rules said of another server is forgotten.
+
+        Args:
+            window: The newest.
+            rule_set: The rules in force.
+            remembered: What is known beside the window.
+        """
+        if self._window and not window.snapshots[0].at <= self._window.latest.at <= window.latest.at:
+            self.forget()
+            self._judgements.clear()
+        elif self._inputs is not None and self._inputs.rule_set is not rule_set:
+            self._take_rules(self._inputs.rule_set, rule_set)
+        self._inputs = _Inputs(window, rule_set, remembered)
+        for part in self._parts:
+            if not part.under_way and part.rested and (part.value is None or part.value.latest is not window.latest):
+                part.begin()
+
+    def forget(self) -> None:
+        """Forget the advice, and end the evaluations under way."""
+        for part in self._parts:
+            part.forget()
+        self._window = self._assessment = None
+
+    def assessment(self, rule_set: RuleSet, window: Window) -> Assessment | None:
+        """The last one; None where there is none of this server, these settings and these rules."""
+        rules_in_force = self._inputs is not None and self._inputs.rule_set is rule_set
+        if self._window is None or not rules_in_force or self._parts[0].value is None:
+            return None
+        if self._stale or self._assessment is None:
+            ids = [rule.id for rule in rule_set.rules]
+            judged = {rule: self._judgements[rule] for rule in ids if rule in self._judgements}
+            pending = [rule for rule in ids if rule not in judged]
+            self._assessment = assess(judged, pending, self._window, rule_set, self._assessment)
+            self._stale = False
+        return self._assessment if self._assessment.is_within(window) else None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every rule was judged."""
+        return all(part.value is not None for part in self._parts)
+
+    @property
+    def failure(self) -> BaseException | None:
+        """Why the last evaluation failed; None after one that did not."""
+        return next((part.failure for part in self._parts if part.failure is not None), None)
+
+    @property
+    def computed_at(self) -> float | None:
+        """When the newest verdict was made, Unix seconds."""
+        return self._computed_at
+
+    @property
+    def next_at(self) -> float:
+        """When verdicts are made anew at the earliest, Unix seconds."""
+        rests = [0.0 if part.under_way else part.rests_until - self._clock() for part in self._parts]
+        return self._now() + max(0.0, min(rests))
+
+    async def join(self, seconds: float, *, models: bool) -> None:
+        """Wait for the evaluations under way.
+
+        Args:
+            seconds: At most.
+            models: Whether to wait for the models too.
+        """
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                for part in self._parts if models else self._parts[:1]:
+                    await part.join()
+
+    def _take_rules(self, before: RuleSet, now: RuleSet) -> None:
+        """Judge by new rules. The judgements of rules that stayed the same stand."""
+        if [rule.file for rule in before.rules] == [rule.file for rule in now.rules]:
+            self._stale = True  # what is suppressed may differ
+            return
+        self.forget()
+        self._judgements = dict(_of_same_rules(self._judgements, before, now))
+
+    async def _evaluate(self, *, models: bool) -> Window:
+        """Judge the rules with a model, or those without."""
+        assert self._inputs is not None  # noqa: S101 - begin sets them
+        inputs, window = self._inputs, self._inputs.window
+        rules = [rule for rule in inputs.rule_set.rules if (rule.file.choose is not None) is models]
+        options = Options(
+            before=dict(self._judgements), seconds=EVALUATION_SECONDS, remembered=inputs.remembered, models=False
+        )
+        try:
+            judgements = await _in_thread(rules, window, replace(options, beside=_others(inputs.rule_set, rules)))
+            self._take([judgement for judgement in judgements if not judgement.asks], window)
+            asking = [rule for rule, judgement in zip(rules, judgements, strict=True) if judgement.asks]
+            if asking:
+                options = replace(options, beside=_others(inputs.rule_set, asking), models=True)
+                self._take(await self._asked(asking, window, options), window)
+        except Exception:  # the next evaluation may succeed
+            log.exception("no advice")
+            raise
+        return window
+
+    async def _asked(self, rules: Sequence[Rule], window: Window, options: Options) -> Sequence[Judgement]:
+        """What rules say once the models are asked; they are blind where the worker is ended."""
+        try:
+            return await self._worker.ask(
+                lambda loads: tuple(judge(rules, window, replace(options, loads=loads))), background=True
+            )
+        except Unanswerable as error:
+            return [blind(rule, error, window.latest.at, options.before.get(rule.id)) for rule in rules]
+
+    def _take(self, judgements: Sequence[Judgement], window: Window) -> None:
+        if judgements:
+            self._judgements |= {judgement.rule: judgement for judgement in judgements}
+            self._computed_at, self._stale = self._now(), True
+        if self._window is None or window.latest.at > self._window.latest.at:
+            self._window = window
+
+    def _rest(self, seconds: float) -> float:
+        watched = 0.0 if self._inputs is None else self._inputs.window.seconds
+        return REST.longest if self.failure else REST.after(seconds, watched)
+
+
+async def _in_thread(rules: Sequence[Rule], window: Window, options: Options) -> Sequence[Judgement]:
+    """What rules say, worked out in a thread, which ends early once nobody waits for it."""
+    cancelled = threading.Event()
+
+    def work() -> Sequence[Judgement]:
+        judgements = []
+        for judgement in judge(rules, window, options):
+            judgements.append(judgement)
+            if cancelled.is_set():
+                break
+        return judgements
+
+    try:
+        return await asyncio.to_thread(work)
+    finally:
+        cancelled.set()
+
+
+def _others(rule_set: RuleSet, rules: Sequence[Rule]) -> list[Rule]:
+    """The rules of a set but for some."""
+    ids = {rule.id for rule in rules}
+    return [rule for rule in rule_set.rules if rule.id not in ids]
+
+
+def _of_same_rules(
+    judgements: Mapping[str, Judgement], before: RuleSet, now: RuleSet
+) -> Iterator[tuple[str, Judgement]]:
+    """The judgements of rules that are the same in both sets."""
+    for rule_id, judgement in judgements.items():
+        old, new = before.rule(rule_id), now.rule(rule_id)
+        if old and new and old.file == new.file:
+            yield rule_id, judgement
