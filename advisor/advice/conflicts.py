@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from advisor.contract.recommendation import Change, Recommendation, SetAside
-from advisor.rules.suppression import Suppression
+from advisor.rules.configuration import Suppression
 
 Resolved = tuple[tuple[Recommendation, ...], tuple[SetAside, ...], tuple[SetAside, ...]]
 
@@ -23,7 +23,7 @@ def resolve(found: Sequence[Recommendation], suppressions: Sequence[Suppression]
     suppressed: list[SetAside] = []
     overruled: list[SetAside] = []
     for each in found:
-        suppression = next((s for s in suppressions if s.covers(each, today)), None)
+        suppression = next((s for s in suppressions if s.covers(each.rule, each.fingerprint, today)), None)
         if suppression is not None:
             suppressed.append(SetAside(recommendation=each, reason=suppression.text))
             continue

@@ -13,7 +13,7 @@ from advisor.advice.trace import Evaluation
 from advisor.contract.recommendation import Advice, Blind, Failed, Recommendation
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
-from advisor.rules.suppression import Suppression
+from advisor.rules.configuration import Suppression
 
 
 def advise(

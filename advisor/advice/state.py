@@ -122,7 +122,9 @@ def state(service: Service) -> State:
         at=None if newest is None else newest.at,
         interval_seconds=source.interval,
         rules=RulesInForce(
-            count=len(rules.rules), loaded_at=rules.loaded_at, problem=None if refused is None else str(refused)
+            count=len(rules.rules),
+            loaded_at=rules.rule_set.loaded_at,
+            problem=None if refused is None else str(refused),
         ),
         judged=None if last is None else _judged(last),
         counts=_counts(last),

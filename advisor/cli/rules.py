@@ -47,7 +47,9 @@ def list_rules(*, setup: SetupOptions, as_json: bool) -> None:
         return
     from advisor.render.blocks import TextDocument, TextTable
 
-    rows = tuple((rule.id, rule.file.severity.value, loaded.origin(rule.id), rule.file.title) for rule in loaded.rules)
+    rows = tuple(
+        (rule.id, rule.file.severity.value, loaded.rule_set.origins[rule.id], rule.file.title) for rule in loaded.rules
+    )
     say_document(TextDocument("Rules", (TextTable(("rule", "severity", "origin", "title"), rows),)))
 
 
@@ -74,7 +76,7 @@ def show(*, rule_id: str, setup: SetupOptions, style: str) -> None:
 
     loaded, _ = load_setup(setup)
     rule = _rule(loaded.rules, rule_id)
-    markdown = page.markdown(rule, loaded.origin(rule.id))
+    markdown = page.markdown(rule, loaded.rule_set.origins[rule.id])
     match style:
         case "json":
             file = rule.file.model_dump(mode="json", by_alias=True, exclude_none=True)
@@ -151,7 +153,7 @@ def _summary(loaded: Rulebook, rule: Rule) -> dict[str, object]:
         "id": rule.id,
         "title": rule.file.title,
         "severity": rule.file.severity.value,
-        "origin": loaded.origin(rule.id),
+        "origin": loaded.rule_set.origins[rule.id],
         "servers": page.applies(rule),
         "file": str(rule.path),
     }

@@ -10,9 +10,8 @@ import click
 
 from advisor.cli.options import SetupOptions
 from advisor.rules import configuration
-from advisor.rules.configuration import Configuration, ServerMachine
-from advisor.rules.rulebook import Rulebook, builtin_directory, warn_of_unknown
-from advisor.rules.suppression import Suppression
+from advisor.rules.configuration import Configuration, ServerMachine, Suppression
+from advisor.rules.rulebook import Rulebook, builtin_directory
 
 log = logging.getLogger("innodb-advisor")
 
@@ -43,7 +42,6 @@ def load_setup(options: SetupOptions) -> tuple[Rulebook, ServerMachine]:
         return (*suppressed, *latest.suppress)
 
     rules = Rulebook(builtin_directory(), options.rules or configured.rules, suppressions, path)
-    warn_of_unknown(rules)
     machine = {"cores": options.cores, "memory": options.memory, "storage": options.storage}
     given = {name: value for name, value in machine.items() if value is not None}
     return rules, configured.server.model_copy(update=given)

@@ -21,7 +21,7 @@ from advisor.contract.recommendation import Blind, Recommendation
 from advisor.facts.base import over_pools, ratio
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
-from advisor.rules.suppression import Suppression
+from advisor.rules.configuration import Suppression
 from exporter.collectors import COLLECTORS
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.snapshot import ReadOutcome, Snapshot

@@ -149,7 +149,7 @@ class _Reading:
         wanted = tuple(
             finding
             for finding in verdict.findings
-            if not any(suppression.covers(finding, today) for suppression in suppressions)
+            if not any(suppression.covers(finding.rule, finding.fingerprint, today) for suppression in suppressions)
         )
         findings = self._findings
         findings.findings[server] = wanted

@@ -15,7 +15,7 @@ from advisor.files.reloading import Reloader, Watch
 from advisor.files.yaml_file import FileError
 from advisor.rules import check
 from advisor.rules.check import Rule
-from advisor.rules.suppression import Suppression
+from advisor.rules.configuration import Suppression
 
 log = logging.getLogger(__name__)
 
@@ -65,10 +65,10 @@ class RuleSet:
 
     def rule(self, rule_id: str) -> Rule | None:
         """The rule of this id."""
-        return next((each for each in self.rules if each.id == rule_id), None)
+        return next((rule for rule in self.rules if rule.id == rule_id), None)
 
 
-class Rulebook:
+class Rulebook(Reloader[RuleSet]):
     """The rule set in force. It is loaded whole, or not at all: while a file is broken, the old one stays."""
 
     def __init__(
@@ -81,7 +81,7 @@ class Rulebook:
         """Load the rules.
 
         Args:
-            builtin: A directory of rules.
+            builtin: A directory of rules. They are loaded once: they change with the program.
             extra: A directory of the user's own rules, such as a mounted ConfigMap; it may be empty. A rule in it
                 replaces the built-in rule of the same id.
             suppressions: Reads the suppressions. Raises FileError.
@@ -90,10 +90,10 @@ class Rulebook:
         Raises:
             FileError: A directory cannot be read, or anything in a file is wrong.
         """
-        self._builtin = {each.id: each for each in check.load(builtin)}  # once: they change with the program
+        self._builtin = {rule.id: rule for rule in check.load(builtin)}
         self._extra, self._suppressions, self._config = extra, suppressions, config
-        self._files = Reloader(
-            self._load,
+        super().__init__(
+            self._rule_set,
             refused="not loaded, the old rules stay in force",
             loaded=lambda now: f"loaded {len(now.rules)} rules and {len(now.suppressions)} suppressions",
         )
@@ -101,87 +101,37 @@ class Rulebook:
     @property
     def rule_set(self) -> RuleSet:
         """The rule set in force. Take it once where its parts must fit together."""
-        return self._files.content
-
-    @property
-    def problem(self) -> FileError | None:
-        """Why the last attempt to load the rules failed; None after a successful one."""
-        return self._files.problem
+        return self.content
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules in force, in the order of their ids."""
-        return self.rule_set.rules
-
-    @property
-    def suppressions(self) -> tuple[Suppression, ...]:
-        """The suppressions in force."""
-        return self.rule_set.suppressions
-
-    @property
-    def loaded_at(self) -> float:
-        """When the rule set in force was loaded, Unix seconds."""
-        return self.rule_set.loaded_at
-
-    @property
-    def unknown(self) -> tuple[str, ...]:
-        """Ids in suppressions that no rule has: misspelt, or removed by an update."""
-        now = self.rule_set
-        return tuple(each.rule for each in now.suppressions if each.rule and each.rule not in now.origins)
-
-    def origin(self, rule_id: str) -> Origin:
-        """Where the rule comes from.
-
-        Raises:
-            KeyError: There is no such rule.
-        """
-        return self.rule_set.origins[rule_id]
-
-    def rule(self, rule_id: str) -> Rule | None:
-        """The rule of this id."""
-        return self.rule_set.rule(rule_id)
-
-    def changed(self) -> bool:
-        """Whether the user's files changed since the last attempt to load them, successful or not.
-
-        The built-in rules are not looked at: they change with the program.
-        """
-        return self._files.changed()
-
-    def reload(self) -> None:
-        """Load the files again, and log the result. It takes a moment, and may run in another thread.
-
-        Raises:
-            FileError: Anything in the files is wrong; the old rule set stays in force.
-        """
-        self._files.reload()
-        warn_of_unknown(self)
+        return self.content.rules
 
     async def run(self) -> None:
         """Load the files again when they change, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             try:
-                if await asyncio.to_thread(self.changed):
-                    await asyncio.to_thread(self.reload)
-            except FileError:
-                pass  # the log has it; the next attempt waits for the next change
+                await asyncio.to_thread(self.refresh)
             except Exception:  # whatever it is, the next look may go well
                 log.exception("cannot tell whether the rules have changed")
 
-    def _load(self, watch: Watch) -> RuleSet:
+    def _rule_set(self, watch: Watch) -> RuleSet:
         watch.add(self._own_files)
-        own = {} if self._extra is None else {each.id: each for each in own_rules(self._extra)}
+        own = {} if self._extra is None else {rule.id: rule for rule in own_rules(self._extra)}
         origins: dict[str, Origin] = dict.fromkeys(self._builtin, "built-in")
         for rule_id in own:
             origins[rule_id] = "your own, over the built-in one" if rule_id in self._builtin else "your own"
         rules = self._builtin | own
-        return RuleSet(
+        rule_set = RuleSet(
             rules=tuple(rules[rule_id] for rule_id in sorted(rules)),
             origins=origins,
             suppressions=tuple(self._suppressions()),
             loaded_at=time.time(),
         )
+        _warn_of_unknown(rule_set)
+        return rule_set
 
     def _own_files(self) -> tuple[Path, ...]:
         """The user's files, or the directory of rules where it cannot be listed."""
@@ -194,11 +144,13 @@ class Rulebook:
             return (*files, self._extra)
 
 
-def warn_of_unknown(book: Rulebook) -> None:
-    """Log the suppressed ids that no rule has: such a suppression has no effect."""
-    for name in book.unknown:
-        near = difflib.get_close_matches(name, [each.id for each in book.rules], n=1)
-        log.warning("suppressed, but there is no such rule: %s%s", name, f"; did you mean {near[0]}?" if near else "")
+def _warn_of_unknown(rule_set: RuleSet) -> None:
+    """Log the suppressed ids that no rule has, misspelt or removed by an update: such a suppression has no effect."""
+    for rule_id in (suppression.rule for suppression in rule_set.suppressions):
+        if rule_id and rule_id not in rule_set.origins:
+            near = difflib.get_close_matches(rule_id, rule_set.origins, n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            log.warning("suppressed, but there is no such rule: %s%s", rule_id, hint)
 
 
 def own_rules(directory: Path) -> tuple[Rule, ...]:

@@ -8,9 +8,8 @@ import pytest
 from advisor.casetest.alterations import Alteration
 from advisor.casetest.cases import Case, ExpectedFinding
 from advisor.rules import glossary
-from advisor.rules.configuration import Configuration, ServerMachine
+from advisor.rules.configuration import Configuration, ServerMachine, Suppression
 from advisor.rules.file import ActionItem, Applies, ChangeItem, Choose, EffectItem, EvidenceItem, Lasting, RuleFile
-from advisor.rules.suppression import Suppression
 from lab.harness.watch import rules
 from tests.charts.pages import anchors
 from tools import docs, generated

@@ -13,7 +13,7 @@ from advisor.advice import evaluation
 from advisor.contract.recommendation import Advice
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
-from advisor.rules.suppression import Suppression
+from advisor.rules.configuration import Suppression
 from tests.advisor.building import BOOTED, snapshot
 
 MakeRule = Callable[..., Rule]

@@ -252,7 +252,7 @@ def test_a_failed_reload_is_known_and_so_is_when_the_rules_in_force_were_loaded(
     write_rule(tmp_path)
     book = Rulebook(RULES_FOLDER, tmp_path)
     [(_, before)] = samples(None, "rules_last_reload_success_timestamp_seconds", book)
-    assert before == book.loaded_at
+    assert before == book.rule_set.loaded_at
     (tmp_path / "broken.yaml").write_text("id: [")
     with pytest.raises(FileError):
         book.reload()

@@ -19,8 +19,8 @@ from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
+from advisor.rules.configuration import Suppression
 from advisor.rules.rulebook import Rulebook
-from advisor.rules.suppression import Suppression
 from tests.advisor.advice.watching import Watched, rulebook
 from tests.advisor.advice.workers import HeldWorker
 from tests.advisor.building import RULES_FOLDER, variables

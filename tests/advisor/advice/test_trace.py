@@ -11,7 +11,7 @@ from advisor.advice.trace import states
 from advisor.observe.window import Window
 from advisor.rules import check
 from advisor.rules.check import Rule
-from advisor.rules.suppression import Suppression
+from advisor.rules.configuration import Suppression
 from tests.advisor.building import RULES_FOLDER, captured, scanned, server
 
 MakeRule = Callable[..., Rule]

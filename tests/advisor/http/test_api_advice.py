@@ -17,8 +17,8 @@ from advisor.render import advice as documents
 from advisor.render import text
 from advisor.render.markdown import markdown
 from advisor.rules import check
+from advisor.rules.configuration import Suppression
 from advisor.rules.rulebook import Rulebook
-from advisor.rules.suppression import Suppression
 from exporter.snapshot import Snapshot
 from tests.advisor.building import RECORDING, RULES_FOLDER, advised, capture, captured
 from tests.advisor.http.standing import passes

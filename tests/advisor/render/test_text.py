@@ -19,7 +19,7 @@ from advisor.render import advice as documents
 from advisor.render import text
 from advisor.render.markdown import markdown
 from advisor.rules import check
-from advisor.rules.suppression import Suppression
+from advisor.rules.configuration import Suppression
 from tests.advisor.building import RULES_FOLDER, captured, server, snapshot
 from tests.advisor.sidecar import write_unlike
 

@@ -9,8 +9,7 @@ import pytest
 
 from advisor.files.yaml_file import FileError
 from advisor.rules import configuration
-from advisor.rules.configuration import Configuration, ServerMachine
-from advisor.rules.suppression import Suppression
+from advisor.rules.configuration import Configuration, ServerMachine, Suppression
 from exporter.snapshot import ConfiguredMachine
 
 WHOLE = """\

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from advisor.files.yaml_file import FileError
+from advisor.rules.configuration import Suppression
 from advisor.rules.rulebook import Rulebook
-from advisor.rules.suppression import Suppression
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import values, write_rule

@@ -12,8 +12,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from advisor.files.yaml_file import FileError
+from advisor.rules.configuration import Suppression
 from advisor.rules.rulebook import Rulebook, builtin_directory, own_rules
-from advisor.rules.suppression import Suppression
 from tests.advisor.building import RULES_FOLDER, plain_rule
 
 Write = Callable[..., Path]
@@ -38,7 +38,7 @@ def test_the_built_in_rules_are_those_of_the_sources() -> None:
     assert builtin_directory() == RULES_FOLDER
     book = Rulebook(builtin_directory())
     assert [each.id for each in book.rules] == sorted(each.id for each in book.rules)
-    assert {book.origin(each.id) for each in book.rules} == {"built-in"}
+    assert {book.rule_set.origins[each.id] for each in book.rules} == {"built-in"}
 
 
 def test_own_rules_are_added_and_stand_in_place_of_built_in_ones(write: Write) -> None:
@@ -47,15 +47,13 @@ def test_own_rules_are_added_and_stand_in_place_of_built_in_ones(write: Write) -
     extra = write("extra", id="b", title="mine")
     write("extra", id="a", title="mine")
     book = Rulebook(builtin, extra)
-    assert [(each.id, each.file.title, book.origin(each.id)) for each in book.rules] == [
+    assert [(each.id, each.file.title, book.rule_set.origins[each.id]) for each in book.rules] == [
         ("a", "mine", "your own"),
         ("b", "mine", "your own, over the built-in one"),
         ("c", "theirs", "built-in"),
     ]
-    assert book.rule("b") is book.rules[1]
-    assert book.rule("absent") is None
-    with pytest.raises(KeyError):
-        book.origin("absent")
+    assert book.rule_set.rule("b") is book.rules[1]
+    assert book.rule_set.rule("absent") is None
 
 
 def test_own_rules_may_be_empty_but_not_missing(write: Write, tmp_path: Path) -> None:
@@ -105,7 +103,7 @@ def test_an_updated_config_map_is_loaded_anew(write: Write, tmp_path: Path) -> N
     book.reload()
     assert book.rules[1].file.title == "two"
     assert before.rules[1].file.title == "one"
-    assert book.loaded_at >= before.loaded_at
+    assert book.rule_set.loaded_at >= before.loaded_at
 
 
 @pytest.mark.parametrize(
@@ -134,12 +132,12 @@ def test_a_broken_file_is_refused_whole_and_the_old_rules_stay(write: Write, con
     assert book.problem is caught.value
     assert book.rule_set is before
     assert [each.id for each in book.rules] == ["a", "mine"]
-    assert [each.rule for each in book.suppressions] == ["a"]
+    assert [each.rule for each in book.rule_set.suppressions] == ["a"]
 
     broken.unlink()
     book.reload()
     assert [each.id for each in book.rules] == ["a", "new"]
-    assert not book.suppressions
+    assert not book.rule_set.suppressions
     assert book.problem is None
 
 
@@ -150,6 +148,7 @@ def test_a_file_whose_name_is_not_its_id_is_refused(write: Write) -> None:
         own_rules(extra)
 
 
-def test_suppressed_rules_that_do_not_exist_are_known(write: Write) -> None:
-    suppressions = (Suppression(rule="a"), Suppression(rule="misspelt"), Suppression(fingerprint="0" * 16))
-    assert Rulebook(write("builtin", id="a"), None, lambda: suppressions).unknown == ("misspelt",)
+def test_suppressed_rules_that_do_not_exist_are_warned_of(write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    names = (Suppression(rule="spelt"), Suppression(rule="spelled"), Suppression(fingerprint="0" * 16))
+    Rulebook(write("builtin", id="spelt"), None, lambda: names)
+    assert caplog.messages == ["suppressed, but there is no such rule: spelled; did you mean spelt?"]
