@@ -47,9 +47,9 @@ def content(path: Path, most: int = MOST_BYTES) -> bytes:
         OSError: It cannot be read, is no regular file, or is larger.
     """
     with open_regular(path) as file:
-        found = file.read(most + 1)
-    _refuse_larger(path, len(found), most)
-    return found
+        read = file.read(most + 1)
+    _refuse_larger(path, len(read), most)
+    return read
 
 
 def text(path: Path) -> str:
@@ -59,10 +59,10 @@ def text(path: Path) -> str:
         OSError: As for ``content``, or it is not UTF-8.
     """
     try:
-        found = content(path).decode("utf-8")
+        plain = content(path).decode("utf-8")
     except UnicodeDecodeError:
         raise OSError(errno.EILSEQ, "it is not UTF-8 text", str(path)) from None
-    return found.replace("\r\n", "\n").replace("\r", "\n")
+    return plain.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def check(path: Path) -> None:
@@ -97,8 +97,8 @@ def replacing(path: Path) -> Iterator[Path]:
         raise
 
 
-def _refuse_others(path: Path, found: os.stat_result) -> None:
-    kind = stat.S_IFMT(found.st_mode)
+def _refuse_others(path: Path, status: os.stat_result) -> None:
+    kind = stat.S_IFMT(status.st_mode)
     if kind == stat.S_IFREG:
         return
     if kind == stat.S_IFDIR:
@@ -110,6 +110,6 @@ def _refuse_others(path: Path, found: os.stat_result) -> None:
     raise OSError(errno.EINVAL, said, str(path))
 
 
-def _refuse_larger(path: Path, found: int, most: int) -> None:
-    if found > most:
+def _refuse_larger(path: Path, size: int, most: int) -> None:
+    if size > most:
         raise OSError(errno.EFBIG, f"Is larger than {most >> 10} KiB, the most that is read", str(path))

@@ -70,10 +70,10 @@ def number(value: Value) -> float | None:
     if value is None or (isinstance(value, str) and not _numeral(value)):
         return None
     try:
-        found = float(value)
+        plain_number = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return plain_number if math.isfinite(plain_number) else None
 
 
 def credible(value: float) -> bool:
@@ -87,10 +87,10 @@ def count(value: Value) -> int:
     Raises:
         ValueError: It is something else. The collector then fails; it does not guess.
     """
-    found = whole(value)
-    if not credible(found):
-        raise ValueError(f"{found} where a count was expected: it has wrapped below 0")
-    return found
+    counted = whole(value)
+    if not credible(counted):
+        raise ValueError(f"{counted} where a count was expected: it has wrapped below 0")
+    return counted
 
 
 def count_or_none(value: Value) -> int | None:
@@ -99,8 +99,8 @@ def count_or_none(value: Value) -> int | None:
     Raises:
         ValueError: It is not a whole number.
     """
-    found = whole(value)
-    return found if credible(found) else None
+    counted = whole(value)
+    return counted if credible(counted) else None
 
 
 def lower_half(value: Value) -> int | None:

@@ -111,10 +111,10 @@ def parse_version(version_text: str) -> Version:
         ValueError: The text holds no version.
     """
     bare = re.sub(r"^5\.5\.5-(?=\d+\.\d+\.\d+-MariaDB)", "", version_text, flags=re.IGNORECASE)
-    found = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", bare)
-    if found is None:
+    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", bare)
+    if match is None:
         raise ValueError(f"not a server version: {version_text!r}")
-    major, minor, patch = found.groups()
+    major, minor, patch = match.groups()
     return int(major), int(minor), int(patch or 0)
 
 

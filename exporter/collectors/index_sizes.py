@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from exporter.anonymisation import columns, kept
@@ -87,9 +87,8 @@ class TableFormats:
 
 def parse(results: Sequence[Rows], formats: TableFormats | None = None) -> IndexSizes:
     """The largest indexes, and all other indexes of their tables; partitions summed."""
-    keys = _keys(
-        results[0], results[2] if len(results) > 2 else None, formats
-    )  # recordings of earlier versions have two
+    descriptions = results[2] if len(results) > 2 else ()  # most captures were recorded without them
+    keys = _keys(results[0], descriptions, formats)
     sizes: dict[Index, IndexSize] = {}
     for row in results[0]:
         if row["pages"] is None:
@@ -112,19 +111,21 @@ def parse(results: Sequence[Rows], formats: TableFormats | None = None) -> Index
     return IndexSizes(largest, max(in_all, count(whole["pages"] or 0)) - shown, count(whole["tables"]))
 
 
-def _keys(sizes: Rows, descriptions: Rows | None, formats: TableFormats | None) -> dict[Index, tuple[str, ...]]:
+def _keys(
+    sizes: Rows, descriptions: Iterable[dict[str, Value]], formats: TableFormats | None
+) -> dict[Index, tuple[str, ...]]:
     """The columns that InnoDB orders each index by, from the description of its longest n_diff_pfx."""
     prefixes: dict[Index, dict[int, str]] = {}
-    for row in descriptions or ():
+    for row in descriptions:
         prefixes.setdefault(_index(row, formats), {})[_length(text(row["stat_name"]))] = text(row["stat_description"])
-    found = {}
+    keys = {}
     for row in sizes:
         index = _index(row, formats)
         longest, _, plain = text(row["longest_prefix"]).partition(" ")
         key = _key(plain, prefixes.get(index, {})) if plain else ()
         if key and len(key) == _length(longest):
-            found[index] = key
-    return found
+            keys[index] = key
+    return keys
 
 
 def _key(plain: str, prefixes: Mapping[int, str]) -> tuple[str, ...]:
@@ -137,7 +138,7 @@ def _key(plain: str, prefixes: Mapping[int, str]) -> tuple[str, ...]:
     """
     if not prefixes:
         return tuple(plain.split(","))
-    if any(len(each.encode()) >= _LONGEST_DESCRIPTION for each in prefixes.values()):
+    if any(len(names.encode()) >= _LONGEST_DESCRIPTION for names in prefixes.values()):
         return ()
     first = min(prefixes)
     columns = prefixes[first].split(",", first - 1)
@@ -226,9 +227,9 @@ def largest_indexes(snapshot: Snapshot) -> list[tuple[Index, IndexSize]]:
 
     A table has a series for each of its indexes, or for none: who reads the series may take it for whole.
     """
-    found = snapshot[INDEX_SIZES]
+    section = snapshot[INDEX_SIZES]
     tables: dict[Table, list[tuple[Index, IndexSize]]] = {}
-    for index, size in sorted(found.sizes.items() if found else (), key=lambda item: -item[1].pages):
+    for index, size in sorted(section.sizes.items() if section else (), key=lambda item: -item[1].pages):
         tables.setdefault(Table(index.schema, index.table), []).append((index, size))
     shown: list[tuple[Index, IndexSize]] = []
     for indexes in tables.values():
@@ -238,11 +239,11 @@ def largest_indexes(snapshot: Snapshot) -> list[tuple[Index, IndexSize]]:
 
 
 def _pages(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    if (found := snapshot[INDEX_SIZES]) is not None:
+    if (section := snapshot[INDEX_SIZES]) is not None:
         largest = largest_indexes(snapshot)
         for index, size in largest:
             yield index_labels(index), size.pages
-        total = found.other_pages + sum(size.pages for size in found.sizes.values())
+        total = section.other_pages + sum(size.pages for size in section.sizes.values())
         yield index_labels(OTHER), total - sum(size.pages for _, size in largest)
 
 
@@ -252,10 +253,10 @@ def _leaf_pages(snapshot: Snapshot) -> Iterator[LabelledValue]:
 
 
 def _table_rows(snapshot: Snapshot) -> Iterator[LabelledValue]:
-    found = snapshot[INDEX_SIZES]
+    section = snapshot[INDEX_SIZES]
     known = [
         (size.pages, (index.schema, index.table), size.rows)
-        for index, size in (found.sizes.items() if found else ())
+        for index, size in (section.sizes.items() if section else ())
         if size.rows is not None
     ]
     return ((table, rows) for _, table, rows in heapq.nlargest(TOP, known))

@@ -70,12 +70,14 @@ def restart(newest_first: Sequence[ParallelReaders]) -> Sequence[ParallelReaders
     """
     later, seconds, observed = ParallelReaders(0, 0.0, 0), 0.0, 0
     shifted = []
-    for each in newest_first:
-        if each.thread_seconds > later.thread_seconds or each.reads_observed > later.reads_observed:
-            seconds += later.thread_seconds - each.thread_seconds  # the end of an earlier sidecar's count
-            observed += later.reads_observed - each.reads_observed
-        later = each
-        shifted.append(ParallelReaders(each.threads, each.thread_seconds + seconds, each.reads_observed + observed))
+    for readers in newest_first:
+        if readers.thread_seconds > later.thread_seconds or readers.reads_observed > later.reads_observed:
+            seconds += later.thread_seconds - readers.thread_seconds  # the end of an earlier sidecar's count
+            observed += later.reads_observed - readers.reads_observed
+        later = readers
+        shifted.append(
+            ParallelReaders(readers.threads, readers.thread_seconds + seconds, readers.reads_observed + observed)
+        )
     return shifted
 
 

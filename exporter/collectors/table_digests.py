@@ -71,8 +71,8 @@ def table_digests(table: Table) -> Collector[TableDigests | None]:
 
     def parse(results: Sequence[Rows]) -> TableDigests | None:
         rows = list(results[0])
-        found = tuple(_digest(row) for row in rows if _names(row, table))
-        return TableDigests(found, _time(rows[0]["now"])) if found else None
+        digests = tuple(_digest(row) for row in rows if _names(row, table))
+        return TableDigests(digests, _time(rows[0]["now"])) if digests else None
 
     return Collector(
         "table_digests",
@@ -101,8 +101,8 @@ def _names(row: dict[str, Value], table: Table) -> bool:
     lower = bool(row["lower_case"])  # a digest has names as the client wrote them
     wanted = (table.schema.lower(), table.table.lower()) if lower else (table.schema, table.table)
     for schema, name in tables_read(text(row["digest_text"])):
-        found = own if schema is None else schema
-        if wanted == ((found.lower(), name.lower()) if lower else (found, name)):
+        in_schema = own if schema is None else schema
+        if wanted == ((in_schema.lower(), name.lower()) if lower else (in_schema, name)):
             return True
     return False
 
@@ -122,7 +122,7 @@ def _digest(row: dict[str, Value]) -> Digest:
 
 
 def _time(value: Value) -> float:
-    found = number(value)
-    if found is None:
+    seconds = number(value)
+    if seconds is None:
         raise ValueError(f"{value!r} where a time was expected")
-    return found
+    return seconds

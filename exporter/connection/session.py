@@ -17,8 +17,8 @@ from pymysql import err
 
 from exporter.connection import session_settings
 from exporter.connection.bounds import USUAL, AnswerTooLarge, Bound
-from exporter.connection.error_codes import DIRECT, connect_error, query_error
 from exporter.connection.errors import (
+    DIRECT,
     ConnectionLost,
     DeadlineExceeded,
     NotMySQL,
@@ -26,6 +26,8 @@ from exporter.connection.errors import (
     ServerError,
     SessionRefused,
     Unreachable,
+    connect_error,
+    query_error,
 )
 from exporter.connection.target import Peer, Target, TargetError
 from exporter.connection.wire import Cursor, LoginRefused, raw_connection
@@ -166,10 +168,10 @@ class Session:
             self.abort()
             raise DeadlineExceeded(f"no answer within {deadline_seconds:g} s") from None
         except err.MySQLError as error:
-            found = query_error(error, self._target)
-            if isinstance(found, ConnectionLost):
+            failure = query_error(error, self._target)
+            if isinstance(failure, ConnectionLost):
                 self.abort()
-            raise found from error
+            raise failure from error
         except (OSError, EOFError) as error:
             self.abort()
             raise ConnectionLost(f"the connection to {self._target.address} broke: {error}") from error

@@ -70,11 +70,11 @@ def check_sql(server: Server) -> str:
     return f"SELECT CURRENT_USER() AS account, CONNECTION_ID() AS id, {names}"
 
 
-def differences(server: Server, found: Mapping[str, Value]) -> Iterator[str]:
+def differences(server: Server, session: Mapping[str, Value]) -> Iterator[str]:
     """The settings that are not as they were set, such as ``sql_select_limit is 100``."""
     for name, value in _checked(server).items():
-        if text(found[name]) != str(value):
-            yield f"{name} is {text(found[name]) or 'empty'}"
+        if text(session[name]) != str(value):
+            yield f"{name} is {text(session[name]) or 'empty'}"
 
 
 def _transactions(server: Server) -> _Settings:

@@ -48,14 +48,14 @@ class Cursor(aiomysql.SSCursor):  # type: ignore[misc]  # aiomysql ships no type
         Raises:
             AnswerTooLarge: They have too many values.
         """
-        found: list[Sequence[object]] = []
+        rows: list[Sequence[object]] = []
         values = 0
         while (row := await self.fetchone()) is not None:
             values += len(row)
             if values > bound.values:
                 raise AnswerTooLarge(f"the answer has more than {bound.values:,} values")
-            found.append(row)
-        return found
+            rows.append(row)
+        return rows
 
     async def close(self) -> None:
         """Read what is left, within the bound; of a lost connection nothing is."""

@@ -27,11 +27,11 @@ class FolderStorage:
 def under(root: Path, pid: int, folder: str) -> FolderStorage | None:
     """The storage of a folder, by its path in the process's view; None if the process's mounts cannot be read."""
     path = PurePosixPath(folder)
-    held = [each for each in files.mounts(root / "proc" / str(pid) / "mountinfo") if path.is_relative_to(each.point)]
+    held = [mount for mount in files.mounts(root / "proc" / str(pid) / "mountinfo") if path.is_relative_to(mount.point)]
     if not held:
         return None
     # Of two mounts on one point, the later covers the earlier.
-    mount = max(reversed(held), key=lambda each: len(each.point.parts))
+    mount = max(reversed(held), key=lambda held_mount: len(held_mount.point.parts))
     device = _device(root, mount)
     if device is None:
         lack = f"the data folder is on {mount.filesystem}, whose block device cannot be told"
@@ -61,7 +61,7 @@ def _device(root: Path, mount: files.Mount) -> Path | None:
     if not mount.source.startswith("/dev/"):
         return None
     name, known = PurePosixPath(mount.source).name, root / "sys/class/block"
-    mapped = (each for each in files.names(known) if (files.text(known / each / "dm/name") or "").strip() == name)
+    mapped = (entry for entry in files.names(known) if (files.text(known / entry / "dm/name") or "").strip() == name)
     return _resolved(known / name) or _resolved(known / next(mapped, name))
 
 

@@ -88,13 +88,13 @@ def _allowed(root: Path, pid: int) -> set[int]:
 
 def _list(ranges: str) -> set[int]:
     """The numbers in a list such as ``0-3,8``."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in ranges.strip().split(","):
         first, _, last = part.partition("-")
         low, high = files.whole(first), files.whole(last or first)
         if low is not None and high is not None:
-            found.update(range(low, high + 1))
-    return found
+            numbers.update(range(low, high + 1))
+    return numbers
 
 
 def _busy(root: Path, cpus: set[int]) -> float | None:
@@ -103,7 +103,7 @@ def _busy(root: Path, cpus: set[int]) -> float | None:
     for line in (files.text(root / "proc/stat") or "").splitlines():
         name, *spent = line.split()
         if name.startswith("cpu") and files.whole(name[3:]) in cpus:
-            ticks += sum(int(each) for field, each in enumerate(spent[:_BUSY_FIELDS]) if field not in _IDLE_FIELDS)
+            ticks += sum(int(time) for field, time in enumerate(spent[:_BUSY_FIELDS]) if field not in _IDLE_FIELDS)
     return ticks / os.sysconf("SC_CLK_TCK") if ticks else None
 
 

@@ -38,8 +38,8 @@ def find(root: Path, peer: Peer, port: int | None) -> int | None:
     if peer.own is None:
         return None
     # The kernel's table of connections may miss a line while others come and go.
-    found = (_holder(root, peer.own, {peer.port, port}) for _ in range(_ATTEMPTS))
-    return next((pid for pid in found if pid is not None), None)
+    pids = (_holder(root, peer.own, {peer.port, port}) for _ in range(_ATTEMPTS))
+    return next((pid for pid in pids if pid is not None), None)
 
 
 class Finder:
@@ -98,13 +98,13 @@ def _holder(root: Path, client: tuple[str, int], ports: set[int | None]) -> int 
             sure.append(int(pid))
         elif held is None and user == _user(process):
             likely.append(int(pid))  # a process of another account, whose open files cannot be read
-    found = sure or likely
-    return found[0] if len(found) == 1 else None
+    pids = sure or likely
+    return pids[0] if len(pids) == 1 else None
 
 
 def _is_server(process: Path) -> bool:
     """Whether it runs a server's program, directly or by the dynamic loader (``ld-linux-x86-64.so.2 … mysqld``)."""
-    arguments = [PurePosixPath(each).name for each in (files.text(process / "cmdline") or "").split("\0")]
+    arguments = [PurePosixPath(word).name for word in (files.text(process / "cmdline") or "").split("\0")]
     if arguments[0].startswith("ld-"):
         return any(name in PROGRAMS for name in arguments)
     return arguments[0] in PROGRAMS
@@ -140,7 +140,7 @@ def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
 def _sockets(process: Path) -> set[str] | None:
     """Inodes of the process's open sockets; None if they cannot be read."""
     try:
-        links = [link for each in (process / "fd").iterdir() if (link := _link(each)) is not None]
+        links = [link for opened in (process / "fd").iterdir() if (link := _link(opened)) is not None]
     except OSError:
         return None
     return {link.removeprefix("socket:[").removesuffix("]") for link in links if link.startswith("socket:[")}
