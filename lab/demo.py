@@ -23,7 +23,7 @@ from typing import Any
 import pymysql
 
 from lab import servers
-from lab.harness.workloads import SCHEMA, Load, look_up, make_table, scan
+from lab.harness.workloads import SCHEMA, BackgroundLoad, look_up, make_table, scan
 from lab.processes.child import spawn
 
 USUAL_ADDRESS = "127.0.0.1:9747"
@@ -78,7 +78,7 @@ def load(server: servers.Server, scanned: int = SCANNED_PAGES, hot: int = HOT_PA
     server.restart()  # empties the pool: from now on it holds only the load's pages
     with server.connect() as connection:
         scan(connection, OTHER)
-    with Load(server.connect) as work:
+    with BackgroundLoad(server.connect) as work:
         work.repeat(lambda connection: look_up(connection, HOT, hot, 200), pause=0.05)
         work.repeat(lambda connection: scan(connection, SCANNED), pause=SCAN_PAUSE)
         say(f"load: point lookups on {SCHEMA}.{HOT}, and a full scan of {SCHEMA}.{SCANNED} every {SCAN_PAUSE:g} s")

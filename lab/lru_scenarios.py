@@ -19,7 +19,7 @@ from ruamel.yaml import YAML
 
 from advisor.models.lru.scenario import Pass, Points, Pool, Scan, Scenario, Set, Settings
 from lab.harness.measure import leaf_pages
-from lab.harness.workloads import SCHEMA, Draws, Load, count, look_up_pages, make_table, scan, scan_slowly
+from lab.harness.workloads import SCHEMA, BackgroundLoad, Draws, count, look_up_pages, make_table, scan, scan_slowly
 from lab.servers import Server, interrupt_on_signals, start
 
 FOLDER = Path(__file__).parent / "scenarios"
@@ -125,7 +125,7 @@ def play(
             _rows(connection, f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{table} WHERE id < 0")
         leaves = {name: leaf_pages(server, SCHEMA, table) for name, table in tables.items()}
         settle(connection)
-        with Load(server.connect) as ticking:
+        with BackgroundLoad(server.connect) as ticking:
             if scenario.pool.free_high and server.name in MYSQL:
                 _rows(connection, f"CREATE TABLE IF NOT EXISTS {SCHEMA}.ticks AS SELECT 0 AS tick")
                 ticking.repeat(tick, pause=0.01)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from advisor.contract.sql import identifier
-from lab.harness.workloads import Load
+from lab.harness.workloads import BackgroundLoad
 from lab.servers import Server
 from tests.hostile_names import IDENTIFIERS
 
@@ -49,7 +49,7 @@ def tables(server: Server) -> Iterator[None]:
             cursor.execute(f"ALTER TABLE {schema}.{identifier(name)} ADD INDEX {identifier(name)} ({identifier(name)})")
             cursor.execute(f"ANALYZE TABLE {schema}.{identifier(name)}")
     try:
-        with Load(server.connect) as load:
+        with BackgroundLoad(server.connect) as load:
             load.repeat(_scan_all, pause=0.5)
             yield
     finally:

@@ -25,7 +25,7 @@ from lab import servers
 from lab.bench.figures import Benchmark, BenchRun, Figure
 from lab.bench.rig import SERVER
 from lab.harness.watch import SidecarSampler
-from lab.harness.workloads import Load, look_up_pages, make_table, scan
+from lab.harness.workloads import BackgroundLoad, look_up_pages, make_table, scan
 from lab.servers import Server
 
 POOL = "128M"
@@ -49,7 +49,7 @@ def measure(run: BenchRun) -> None:
             for number in range(TABLES):
                 make_table(connection, _name(number), PAGES)
             make_table(connection, SCANNED, SCANNED_PAGES)
-        with Load(server.connect) as load:
+        with BackgroundLoad(server.connect) as load:
             load.repeat(_lookups(), pause=0.02)
             load.repeat(lambda connection: scan(connection, SCANNED), pause=SCAN_EVERY)
             time.sleep(FILLING)

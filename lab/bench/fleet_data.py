@@ -13,7 +13,7 @@ import httpx
 from lab.bench import rig
 from lab.bench.exporters import SCRAPE_SECONDS, Exporter, peer, settle, sidecar
 from lab.bench.figures import Say
-from lab.harness.workloads import SCHEMA, Load, count, look_up
+from lab.harness.workloads import SCHEMA, BackgroundLoad, count, look_up
 from lab.processes.program import PLAIN
 from lab.programs import block_writer, mysqld_exporter
 from lab.programs.block_writer import Plan, Series, Target, Written
@@ -55,12 +55,12 @@ def templates(say: Say, warming: float, apart: float) -> dict[str, list[Series]]
             peer(server, *mysqld_exporter.ALL_FLAGS) as theirs,
         ):
             # mysqld_exporter leaves out statements without a default schema.
-            with rig.scans(server), Load(functools.partial(server.connect, database=SCHEMA)) as load:
+            with rig.scans(server), BackgroundLoad(functools.partial(server.connect, database=SCHEMA)) as load:
                 load.repeat(lambda connection: count(connection, rig.HOT), pause=COUNT_EVERY)
                 settle(ours, theirs)
                 say(f"{warming + apart:.0f} s of load, for the scrapes that every server's series are made of")
                 troubled, own = _templates(warming, apart, theirs, ours)
-            with Load(server.connect) as load:
+            with BackgroundLoad(server.connect) as load:
                 load.repeat(lambda connection: look_up(connection, "t0", rig.TABLE_PAGES, 50), pause=0.1)
                 say(f"{2 * apart:.0f} s of lookups in a table that the pool holds")
                 [calm] = _templates(apart, apart, theirs)

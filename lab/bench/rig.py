@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lab import servers
 from lab.bench.exporters import Exporter, peer, settle, sidecar
-from lab.harness.workloads import Load, look_up, make_table, scan
+from lab.harness.workloads import BackgroundLoad, look_up, make_table, scan
 from lab.servers import Server
 
 SERVER = "mysql-9.7"
@@ -56,7 +56,7 @@ def scanned_server() -> Iterator[Server]:
 @contextlib.contextmanager
 def scans(server: Server) -> Iterator[None]:
     """The load: lookups beside a scan."""
-    with Load(server.connect) as load:
+    with BackgroundLoad(server.connect) as load:
         load.repeat(lambda connection: look_up(connection, HOT, HOT_PAGES, 50), pause=0.1)
         load.repeat(lambda connection: scan(connection, SCANNED), pause=1.5)
         yield

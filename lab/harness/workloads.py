@@ -237,7 +237,7 @@ def insert_rows(
             ask(connection, f"SELECT id FROM {SCHEMA}.{table} FORCE INDEX (k{n}) WHERE k{n} = {made[0][n]}")
 
 
-class Load:
+class BackgroundLoad:
     """Work in background threads, each with its own connection, until it is stopped."""
 
     def __init__(self, connect: Connect) -> None:

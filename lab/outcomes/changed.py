@@ -19,7 +19,7 @@ from exporter.collectors.variables import VARIABLES
 from exporter.snapshot import Snapshot
 from lab.harness.records import NotShown, Part
 from lab.harness.watch import snapshots
-from lab.harness.workloads import SCHEMA, Load, ask, emptied, look_up_pages, scan
+from lab.harness.workloads import SCHEMA, BackgroundLoad, ask, emptied, look_up_pages, scan
 from lab.outcomes.followed import OPTIONS, PERIOD, SERVERS
 from lab.outcomes.record import CHANGES, ChangesRecord
 from lab.proofs.harm import AFTER, BEFORE, OLD_SUBLIST, UNBUFFERED, WINDOW, HarmfulChange, graded, watch_windows
@@ -131,7 +131,7 @@ def _ordinary(server: Server, say: Say) -> ChangesRecord:
     """
     say("hours of ordinary work")
     seconds = WINDOWS * WINDOW
-    with emptied(server, PAGES) as connection, Load(server.connect) as load:
+    with emptied(server, PAGES) as connection, BackgroundLoad(server.connect) as load:
         scan(connection, ITEMS)
         day = WorkingDay(seconds)
         for work in (_look_up, _look_up, _report, _write, _back_up):

@@ -21,7 +21,7 @@ from lab.harness.follow import Following
 from lab.harness.measure import CLOCK, Figures, Work, counting, per
 from lab.harness.records import Data, NotShown, Part
 from lab.harness.watch import judge, the_rule, watch
-from lab.harness.workloads import Load, emptied, look_up_pages, scan
+from lab.harness.workloads import BackgroundLoad, emptied, look_up_pages, scan
 from lab.outcomes.record import OUTCOMES, OutcomeRecord
 from lab.proofs.harm import WINDOW, graded
 from lab.servers import Server
@@ -78,7 +78,7 @@ def _scans(server: Server) -> Iterator[RunningLoad]:
     """Scans of a table that the old sublist does not hold, beside lookups."""
     with emptied(server, {SCANNED: SCANNED_PAGES, HOT: HOT_PAGES, BATCH: BATCH_PAGES}) as connection:
         scan(connection, BATCH)
-        with Load(server.connect) as load:
+        with BackgroundLoad(server.connect) as load:
             load.repeat(partial(_look_up, table=HOT, pages=HOT_PAGES, times=LOOKUPS), PAUSE)
             yield _counted(load, partial(scan, table=SCANNED), SCAN_PAUSE)
 
@@ -88,11 +88,11 @@ def _lookups(server: Server) -> Iterator[RunningLoad]:
     """Lookups over more pages than the pool has."""
     with emptied(server, {HOT: SPREAD_PAGES}) as connection:
         look_up_pages(connection, HOT, range(SPREAD_PAGES))
-        with Load(server.connect) as load:
+        with BackgroundLoad(server.connect) as load:
             yield _counted(load, partial(_look_up, table=HOT, pages=SPREAD_PAGES, times=LOOKUPS), PAUSE / 3)
 
 
-def _counted(load: Load, work: Callable[[pymysql.Connection[Any]], object], pause: float) -> RunningLoad:
+def _counted(load: BackgroundLoad, work: Callable[[pymysql.Connection[Any]], object], pause: float) -> RunningLoad:
     """Repeat the work that the lab counts."""
     done: list[object] = []
     load.repeat(lambda connection: done.append(work(connection)), pause)

@@ -15,7 +15,7 @@ from lab.captures.scenarios import io
 from lab.harness.measure import PAGES, WRITTEN
 from lab.harness.records import NotShown
 from lab.harness.watch import watch
-from lab.harness.workloads import Load, ask, make_table, scan
+from lab.harness.workloads import BackgroundLoad, ask, make_table, scan
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, Proof
 from lab.proofs.record import MOST_OFF
 from lab.proofs.trial import RuleTrial
@@ -58,7 +58,7 @@ def _capacity(trial: RuleTrial) -> None:
     with server.connect() as connection:
         make_table(connection, io.ORDERS, io.WRITTEN_PAGES)  # fits the pool; many of its pages are still dirty
     trial.say("the redo log is filled")
-    with Load(server.connect) as load:
+    with BackgroundLoad(server.connect) as load:
         load.repeat(io.update, pause=0)
         time.sleep(FILLING_SECONDS)
     finding = trial.fires(_updated(trial, ROWS_A_SECOND))
@@ -123,7 +123,7 @@ def _updated(trial: RuleTrial, rate: float) -> tuple[Snapshot, ...]:
         [(_, pages)] = ask(connection, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'")
         dirty.append(float(pages))
 
-    with Load(server.connect) as load, Load(server.connect) as samples:
+    with BackgroundLoad(server.connect) as load, BackgroundLoad(server.connect) as samples:
         load.repeat(paced, pause=0)
         time.sleep(LEVELLING_SECONDS)
         samples.repeat(sample, pause=SAMPLED)

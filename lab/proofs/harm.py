@@ -24,7 +24,7 @@ from lab.captures.scenarios.changes import (
 from lab.harness.measure import CLOCK, PAGES, Figures, Work, per
 from lab.harness.records import NotShown
 from lab.harness.watch import watch
-from lab.harness.workloads import SCHEMA, Load, insert_rows
+from lab.harness.workloads import SCHEMA, BackgroundLoad, insert_rows
 from lab.proofs import insert_load
 from lab.proofs.insert_load import BUFFERED, PREPARING, RARELY_MERGED
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, Options, PredictedFigure, Proof
@@ -102,7 +102,7 @@ def _lookups_and_scans(server: Server) -> Iterator[RunningLoad]:
 def _insertions(server: Server) -> Iterator[RunningLoad]:
     """Rows with random keys for secondary indexes that are larger than the pool; there is nothing more to do."""
     insert_load.prepare(server)
-    with Load(server.connect) as load:
+    with BackgroundLoad(server.connect) as load:
         work = partial(insert_rows, table=EVENTS, rows=ROWS, indexes=INDEXES, read_back=False, seed=None)
         load.repeat(work, ROW_PAUSE)
         yield partial(time.sleep, WINDOW), lambda: None

@@ -14,7 +14,7 @@ from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, look_up_keys, 
 from lab.harness.measure import PAGES, Counters, Figures, in_turn, innodb_metric, measure, medians, per
 from lab.harness.records import NotShown
 from lab.harness.watch import watch
-from lab.harness.workloads import SCHEMA, Load, ask, insert_rows
+from lab.harness.workloads import SCHEMA, BackgroundLoad, ask, insert_rows
 from lab.processes.usage import io_bytes
 from lab.proofs.proof import ComparedFigure
 from lab.servers import Server
@@ -127,7 +127,7 @@ def observe(server: Server, rows: int, work: RowWork = insert) -> tuple[tuple[Sn
     Raises:
         NotShown: No row was committed meanwhile: the machine is too busy.
     """
-    with Load(server.connect) as load:
+    with BackgroundLoad(server.connect) as load:
         load.repeat(lambda _: work(server, rows), pause=0)
         time.sleep(_SETTLING_SECONDS)
         began = time.monotonic()

@@ -102,10 +102,10 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         scanned = stack.enter_context(start_or_skip("mysql-9.7", {"innodb-buffer-pool-size": "32M"}))
         buffering = stack.enter_context(start_or_skip("mysql-9.7", BUFFERING))
         _tables(scanned, buffering)
-        load = stack.enter_context(workloads.Load(scanned.connect))
+        load = stack.enter_context(workloads.BackgroundLoad(scanned.connect))
         load.repeat(_scan_and_count, pause=0.8)
         load.repeat(_build, pause=0.3)
-        buffered = stack.enter_context(workloads.Load(buffering.connect))
+        buffered = stack.enter_context(workloads.BackgroundLoad(buffering.connect))
         buffered.repeat(_buffer_and_merge, pause=0.5)
         addresses = [
             stack.enter_context(_sidecar(server, tmp_path_factory.mktemp(server.name)))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from lab.harness.workloads import SCHEMA, Load, make_table
+from lab.harness.workloads import SCHEMA, BackgroundLoad, make_table
 from lab.servers import Server
 from tests.advisor.listening import Listening
 from tests.page import names
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 def named(server: Server) -> Iterator[set[str]]:
     """Tables of difficult names, which are scanned."""
     names.create(server)
-    with Load(server.connect) as work:
+    with BackgroundLoad(server.connect) as work:
         work.repeat(names.scan_all, pause=1.0)
         yield {f"{names.SCHEMA}.{name}" for name in names.TABLES}
     names.drop(server)
@@ -63,7 +63,7 @@ def test_activity_is_told_of_change_buffer_readers_and_builds(
     with server.connect() as connection, connection.cursor() as cursor:
         make_table(connection, "built", 1_000, indexes=1)
         cursor.execute("SET SESSION lock_wait_timeout = 60")
-        with Load(server.connect) as work:
+        with BackgroundLoad(server.connect) as work:
             work.repeat(rebuild, pause=0)
             expect(builds.locator("li", has_text=f"{SCHEMA}.built").first).to_be_visible()
             expect(builds.locator("li", has_text="% done").first).to_contain_text("left")

@@ -20,7 +20,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from lab.demo import ACCOUNT, GRANTS
-from lab.harness.workloads import SCHEMA, Load, emptied, scan
+from lab.harness.workloads import SCHEMA, BackgroundLoad, emptied, scan
 from lab.packages.cache import REPOSITORY
 from lab.programs import alertmanager, prometheus
 from lab.programs.webhook import Webhook
@@ -134,7 +134,7 @@ def way(start_server: Callable[..., Server], tmp_path: Path) -> Iterator[Way]:
             suite=suite,
         )
         asked = stack.enter_context(or_give_up(watching))
-        load = stack.enter_context(Load(server.connect))
+        load = stack.enter_context(BackgroundLoad(server.connect))
         load.repeat(partial(scan, table=SCANNED), pause=SCAN_PAUSE)
         yield Way(server, sidecar, asked, webhook)
 

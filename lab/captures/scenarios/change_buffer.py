@@ -33,7 +33,7 @@ from lab.captures.scenarios.base import (
     require,
     scenario,
 )
-from lab.harness.workloads import SCHEMA, Load, insert_rows, make_indexed_table
+from lab.harness.workloads import SCHEMA, BackgroundLoad, insert_rows, make_indexed_table
 from lab.servers import Server
 
 EVENTS = "events"
@@ -51,7 +51,7 @@ def _under(
     server: Server, *load: tuple[Callable[[pymysql.Connection[Any]], None], float], seconds: float
 ) -> Iterator[Step]:
     """A load of works and the pauses between their runs, which goes on for some seconds before the capture."""
-    with Load(server.connect) as running:
+    with BackgroundLoad(server.connect) as running:
         for work, pause in load:
             running.repeat(work, pause=pause)
         time.sleep(seconds)

@@ -12,7 +12,7 @@ from exporter.collectors.table_files import TABLE_FILES
 from exporter.collectors.table_io import NO_INDEX, TABLE_IO
 from exporter.snapshot import Snapshot, Table
 from lab.captures.scenarios.base import Numbers, Snapshots, Step, pages_read, require, scenario
-from lab.harness.workloads import SCHEMA, Load, emptied, look_up, look_up_pages, scan
+from lab.harness.workloads import SCHEMA, BackgroundLoad, emptied, look_up, look_up_pages, scan
 from lab.servers import Server
 from lab.servers.sql import execute
 
@@ -47,7 +47,7 @@ def scans_beside_a_hot_set(server: Server) -> Iterator[tuple[Step, Step]]:
         for _ in range(MORE_CLIENTS):
             load.repeat(partial(look_up, table=SCANNED, pages=SCANNED_PAGES, times=LOOKUPS), 0.0)
 
-    with emptied(server, {HOT: HOT_PAGES, SCANNED: SCANNED_PAGES}), Load(server.connect) as load:
+    with emptied(server, {HOT: HOT_PAGES, SCANNED: SCANNED_PAGES}), BackgroundLoad(server.connect) as load:
         promote(2)
         load.repeat(partial(look_up, table=HOT, pages=HOT_PAGES, times=LOOKUPS), LOOKUP_PAUSE)
         load.repeat(partial(scan, table=SCANNED), SCAN_PAUSE)

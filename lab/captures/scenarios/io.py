@@ -24,7 +24,7 @@ from lab.captures.scenarios.base import (
     require,
     scenario,
 )
-from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, Load, look_up, look_up_pages, make_table, scan
+from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, BackgroundLoad, look_up, look_up_pages, make_table, scan
 from lab.servers import Server
 
 ORDERS, ARCHIVE = "orders", "archive"
@@ -143,12 +143,12 @@ def writing(server: Server, rate: float, warm_up: float, then: Sequence[str] = (
     """
     with server.connect() as connection:
         make_written(connection)
-        with Load(server.connect) as load:
+        with BackgroundLoad(server.connect) as load:
             load.repeat(update, pause=0)
             time.sleep(warm_up)
         execute_on(connection, *then)
         time.sleep(REST if then else 0.0)
-        with Load(server.connect) as load:
+        with BackgroundLoad(server.connect) as load:
             load.repeat(Paced(rate), pause=0)
             yield partial(look_up, connection, ARCHIVE, 3500, 100)
 
@@ -170,7 +170,7 @@ def update(connection: pymysql.Connection[Any], rows: int = STATEMENT_ROWS) -> N
 
 
 class Paced:
-    """Updates at a steady rate of rows a second, for Load.repeat.
+    """Updates at a steady rate of rows a second, for BackgroundLoad.repeat.
 
     Attributes:
         took: Seconds of each statement so far; each updates STATEMENT_ROWS rows.

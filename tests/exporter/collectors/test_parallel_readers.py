@@ -79,7 +79,7 @@ async def test_parallel_reads_of_a_real_server_are_seen(server: Server, watch: C
     sampler = watch(server)
 
     await sampler.collect()
-    with workloads.Load(server.connect) as load:
+    with workloads.BackgroundLoad(server.connect) as load:
         for _ in range(2):
             load.repeat(lambda connection: workloads.count(connection, "counted"), 0.0)
 
