@@ -24,18 +24,17 @@ RUN cd /opt/innodb-advisor/lib/python3*/site-packages \
  && python3 -m compileall -q -f --invalidation-mode unchecked-hash .
 
 FROM dependencies AS build
-COPY pyproject.toml hatch_build.py README.md LICENSE ./
+COPY pyproject.toml README.md LICENSE ./
 COPY exporter exporter
 COPY advisor advisor
 COPY rules rules
 COPY docs/proofs.md docs/alerting.md docs/
 COPY docs/man docs/man
-# Without an index pip rejects the wheel if a dependency is missing above. hatch_build.py runs the program, with these.
+# Without an index pip rejects the wheel if a dependency is missing above.
 RUN export PIP_NO_CACHE_DIR=1 PIP_NO_INDEX=1 \
- && PYTHONPATH=$(echo /opt/innodb-advisor/lib/python3*/site-packages) /build/bin/pip wheel -q --no-deps --no-build-isolation --wheel-dir /build/dist . \
+ && /build/bin/pip wheel -q --no-deps --no-build-isolation --wheel-dir /build/dist . \
  && /build/bin/pip --python /opt/innodb-advisor/bin/python install -q --no-compile --no-warn-script-location \
         --root /image /build/dist/*.whl \
- && ls /image/opt/innodb-advisor/lib/python3*/site-packages/advisor/http/openapi.json >/dev/null \
  && python3 -m compileall -q -f --invalidation-mode unchecked-hash -s /image -p / /image
 
 FROM ${BASE}

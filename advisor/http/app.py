@@ -1,11 +1,7 @@
-"""The HTTP application: advice, rules, what-if, the miss curve, /metrics and the probes, the page, /docs.
-
-`python -m advisor.http.app` prints its OpenAPI document, for the build.
-"""
+"""The HTTP application: advice, rules, what-if, the miss curve, /metrics and the probes, the page, /docs."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable, Sequence
 
 from fastapi import FastAPI
@@ -16,9 +12,6 @@ from advisor.http import advice, documents, history, metrics, model, pages, rule
 from advisor.http.foundation import Background, application
 from advisor.http.metrics import Exposed
 from advisor.render import html
-from advisor.rules.rulebook import Rulebook, builtin_directory
-from exporter.connection.target import Target
-from exporter.sampling.sampler import Sampler
 
 
 def create(service: Service, exposition: Exposition | None = None, background: Sequence[Background] = ()) -> FastAPI:
@@ -33,7 +26,6 @@ def create(service: Service, exposition: Exposition | None = None, background: S
         "What InnoDB is doing, and which setting to change",
         "Errors are application/problem+json (RFC 9457). Nothing here changes the server.",
         (service.run, *background),
-        openapi_url=None,  # pages.py
     )
     app.state.service = service
     app.state.exposed = Exposed((exposition or Exposition(service)).families, lambda: _state(service))
@@ -58,12 +50,3 @@ def _state(service: Service) -> Hashable:
     """What /metrics is of: a scrape after a collection, or after rules were loaded, tells of it."""
     latest, problems = service.source.latest, (service.source.problem, service.rules.problem)
     return latest and latest.at, service.rules.rule_set.loaded_at, *map(str, problems)
-
-
-def undescribed() -> FastAPI:
-    """The application with the built-in rules, for a server that nobody asks."""
-    return create(Service(Sampler(Target()), Rulebook(builtin_directory())))
-
-
-if __name__ == "__main__":
-    sys.stdout.write(pages.described(undescribed()))

@@ -34,16 +34,13 @@ def _log_failure(task: asyncio.Task[None]) -> None:
         log.critical("what runs in the background has failed; /healthz says so", exc_info=task.exception())
 
 
-def application(
-    summary: str, description: str, background: Sequence[Background], *, openapi_url: str | None = "/openapi.json"
-) -> FastAPI:
+def application(summary: str, description: str, background: Sequence[Background]) -> FastAPI:
     """An ASGI application without endpoints.
 
     Args:
         summary: One line for /docs.
         description: Of the API, for /docs.
         background: Runs while the application does; ``state.running`` has the tasks.
-        openapi_url: Where it describes itself, in some 5 MiB; None where pages.py has it.
     """
 
     @contextlib.asynccontextmanager
@@ -67,7 +64,7 @@ def application(
         default_response_class=Json,
         docs_url=None,  # FastAPI's own would load scripts from another host
         redoc_url=None,
-        openapi_url=openapi_url,
+        openapi_url=None,  # pages.py: FastAPI's own would hold up scrapes
         redirect_slashes=False,
         generate_unique_id_function=lambda route: route.name,  # generated clients name their functions so
         # FastAPI 0.165 would send traces wherever the environment says, and ask for it with each request.

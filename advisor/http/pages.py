@@ -9,10 +9,10 @@ from http import HTTPStatus
 from importlib import resources
 from pathlib import Path
 
-from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import FileResponse
 
-from advisor.http.answers import HTML, NEGOTIATED, written
+from advisor.http.answers import HTML, JSON, NEGOTIATED, written
 from advisor.render import html
 
 _OWN = Path(__file__).parent / "page"
@@ -25,10 +25,10 @@ FILES = {
     **{name: _SWAGGER / name for name in ("swagger-ui-bundle.js", "swagger-ui.css")},
 }
 """What the pages load, by the path behind /page/."""
-OPENAPI = Path(__file__).with_name("openapi.json")
-"""The description that the build made (hatch_build.py): made here, it would take 5 MiB."""
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'"
 _SWAGGER_POLICY = f"{POLICY}; img-src 'self' data:"  # its style sheet contains its icons
+
+_DESCRIBING = threading.Lock()
 
 index = APIRouter(include_in_schema=False)
 files = APIRouter(include_in_schema=False)
@@ -66,21 +66,12 @@ async def docs() -> FileResponse:
     return _file(_OWN / "docs.html", "text/html", _SWAGGER_POLICY)
 
 
-@index.get("/openapi.json")
-def openapi(request: Request) -> Response:
-    """The description for programs: of the build, or made now, in a checkout."""
-    if OPENAPI.exists():
-        return FileResponse(OPENAPI, media_type="application/json")
-    return Response(described(request.app), media_type="application/json")
-
-
-_DESCRIBING = threading.Lock()
-
-
-def described(app: FastAPI) -> str:
-    """The OpenAPI document of an application. FastAPI makes it once, and not for two threads at a time."""
+@files.get("/openapi.json")
+def openapi(request: Request) -> Response:  # in a thread: FastAPI takes half a second of a core for it, once
+    """The description for programs."""
     with _DESCRIBING:
-        return json.dumps(app.openapi(), indent=1, ensure_ascii=False) + "\n"
+        document = request.app.openapi()
+    return Response(json.dumps(document, ensure_ascii=False), media_type=JSON)
 
 
 @files.get("/page/{name:path}")

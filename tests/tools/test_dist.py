@@ -6,15 +6,12 @@ import hashlib
 import subprocess
 import sys
 import tarfile
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
-from advisor.http import pages
-from advisor.http.app import undescribed
 from exporter import __version__
 from lab.packages import debian
 from lab.packages.cache import REPOSITORY, Unavailable
@@ -117,8 +114,6 @@ def test_all_of_it_but_the_image_is_built_and_checked(tmp_path: Path) -> None:
     assert files == sums
     page = tmp_path / "dist" / "innodb-advisor.1"
     assert page.read_bytes() == (REPOSITORY / "docs/man/innodb-advisor.1").read_bytes()
-    with zipfile.ZipFile(tmp_path / "dist" / f"innodb_advisor-{__version__}-py3-none-any.whl") as wheel:
-        assert wheel.read("advisor/http/openapi.json").decode() == pages.described(undescribed())
     assert {
         f"innodb_advisor-{__version__}-py3-none-any.whl",
         f"innodb_advisor-{__version__}.tar.gz",
