@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from advisor.cli.exits import FINDINGS, Unusable, epilog
+from advisor.cli.exits import FINDINGS, epilog
 from advisor.cli.options import (
     SEVERITIES,
     SetupOptions,
@@ -99,8 +99,8 @@ def _hours(folder: Path | None, where: SourceOptions) -> Sequence[Hour] | None:
         click.UsageError: It is no server.
         Unusable: The file cannot be used.
     """
-    from advisor.cli.output import say
-    from advisor.pool import stored_hours
+    from advisor.cli.ledgers import stored_at
+    from advisor.pool.stored_hours import HOUR
     from exporter import state_file
 
     if folder is None:
@@ -108,15 +108,7 @@ def _hours(folder: Path | None, where: SourceOptions) -> Sequence[Hour] | None:
     if where.recording:
         raise click.UsageError("--state-dir needs a server, not a recording")
     path = state_file.path_of(folder, where.server().address)
-    try:
-        hours, damage = stored_hours.read(path)
-    except FileNotFoundError:
-        return ()
-    except state_file.StateError as error:
-        raise Unusable(f"{path}: {error}") from None
-    if damage is not None:
-        say(f"{path}: not all of it can be read: {damage}", err=True)
-    return hours
+    return stored_at(path, "hours", HOUR) or ()
 
 
 def _print(advice: GradedAdvice, style: str) -> None:

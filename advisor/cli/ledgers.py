@@ -1,13 +1,15 @@
-"""The ledger of earlier advice, in the directory of `serve` or in a recording, and --fail-on for its outcomes."""
+"""What `serve` keeps in its directory, the ledger of a recording, and --fail-on for its outcomes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from advisor.cli.exits import Unusable
 from advisor.cli.output import say
-from advisor.files.stored import stored_items
+from advisor.files.stored import Item, TableName, stored_items
 from advisor.ledger.entry import ENTRY, Outcome, Result
 from advisor.ledger.ledger import Ledger
 from advisor.ledger.recorded import recorded_ledger
@@ -16,21 +18,27 @@ from exporter import state_file
 from exporter.state_file import StateError
 
 
-def ledger_at(path: Path) -> Ledger | None:
-    """The ledger of a state file, which its sidecar may be writing to; None where there is none.
+def stored_at(path: Path, table: TableName, adapter: TypeAdapter[Item]) -> list[Item] | None:
+    """What a table of a state file holds, to which its sidecar may be writing; None where there is no file.
 
     Raises:
         Unusable: It cannot be used.
     """
     try:
-        entries, damage = stored_items(path, "entries", ENTRY)
+        items, damage = stored_items(path, table, adapter)
     except FileNotFoundError:
         return None
     except StateError as error:
         raise Unusable(f"{path}: {error}") from None
     if damage is not None:
         say(f"{path}: not all of it can be read: {damage}", err=True)
-    return Ledger.of(entries)
+    return items
+
+
+def ledger_at(path: Path) -> Ledger | None:
+    """The ledger of a state file; None where there is none. Raises Unusable."""
+    entries = stored_at(path, "entries", ENTRY)
+    return None if entries is None else Ledger.of(entries)
 
 
 def ledger_in(folder: Path | None, address: str) -> Ledger | None:

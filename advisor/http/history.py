@@ -41,24 +41,24 @@ router = APIRouter(tags=["advice"])
     ),
 )
 def history(  # in a thread: a thousand outcomes take a while to write
-    request: Request, wanted: Annotated[HistoryFilter, Query()], service: TheService
+    request: Request, selection: Annotated[HistoryFilter, Query()], service: TheService
 ) -> Response:
-    """The part of the history that is wanted."""
+    """The part of the history that is asked for."""
     form = negotiated(request, _FORMS)
-    _refuse_unknown(wanted, service)
-    answer = service.history(wanted)
+    _refuse_unknown(selection, service)
+    answer = service.history(selection)
     if form == "text/html":
         return pages.read("History", html.html(outcomes.history(answer)))
     return as_asked(form, answer, outcomes.history)
 
 
-def _refuse_unknown(wanted: HistoryFilter, service: Service) -> None:
+def _refuse_unknown(selection: HistoryFilter, service: Service) -> None:
     """Raise HTTPException, 422, for what nothing can have. A rule that is gone may still have outcomes."""
     ledger = service.ledger
     findings = (finding.rule for finding in ledger.findings.values())
     outcomes = (outcome.rule for outcome in ledger.outcomes.values() if outcome.rule is not None)
     rules = dict.fromkeys((*service.rules.rule_set.origins, *findings, *outcomes))
-    for what, names, known in (("rule", wanted.rule, rules), ("setting", wanted.setting, SETTINGS)):
+    for what, names, known in (("rule", selection.rule, rules), ("setting", selection.setting, SETTINGS)):
         for name in names:
             if name not in known:
                 raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no {what} {name}; {near(name, known)}")

@@ -121,19 +121,19 @@ class HistoryFilter(BaseModel):
 
 
 def history(
-    ledger: Ledger, wanted: HistoryFilter | None = None, *, kept: bool = False, problem: str | None = None
+    ledger: Ledger, selection: HistoryFilter | None = None, *, kept: bool = False, problem: str | None = None
 ) -> History:
     """The part of a ledger that is asked for; by default all of it."""
-    wanted = wanted or HistoryFilter()
-    outcomes = wanted.outcomes(ledger)
-    findings = wanted.findings(ledger, outcomes)
+    selection = selection or HistoryFilter()
+    outcomes = selection.outcomes(ledger)
+    findings = selection.findings(ledger, outcomes)
     return History(
         kept=kept and problem is None,
         problem=problem,
-        outcomes=tuple(outcomes[: wanted.limit]),
-        more_outcomes=max(0, len(outcomes) - wanted.limit),
-        findings=tuple(findings[: wanted.limit]),
-        more_findings=max(0, len(findings) - wanted.limit),
+        outcomes=tuple(outcomes[: selection.limit]),
+        more_outcomes=max(0, len(outcomes) - selection.limit),
+        findings=tuple(findings[: selection.limit]),
+        more_findings=max(0, len(findings) - selection.limit),
     )
 
 
@@ -174,9 +174,9 @@ def graded(finding: Recommendation | SetAside, ledger: Ledger) -> GradedRecommen
     return GradedRecommendation.model_construct(**dict(finding), outcomes=of_finding(ledger, finding.fingerprint))
 
 
-def _among(wanted: Collection[Item], value: Item | None) -> bool:
-    return not wanted or value in wanted
+def _among(asked: Collection[Item], value: Item | None) -> bool:
+    return not asked or value in asked
 
 
-def _any(wanted: Collection[str], values: Iterable[str]) -> bool:
-    return not wanted or any(value in wanted for value in values)
+def _any(asked: Collection[str], values: Iterable[str]) -> bool:
+    return not asked or any(value in asked for value in values)

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import logging
-from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from advisor.files.stored import StoredItems, stored_items
+from advisor.files.stored import StoredItems
 from advisor.observe.window import Window
 from advisor.pool.curve import Curve
-from advisor.pool.hours import MEMORY, Hour, hour, with_hour
+from advisor.pool.hours import Hour, hour, with_hour
 from exporter.state_file import StateFile
 
 log = logging.getLogger(__name__)
 
-_HOUR = TypeAdapter(Hour)
-
-
-def read(path: Path) -> tuple[tuple[Hour, ...], str | None]:
-    """The hours in a state file, oldest first, and why not all of them can be read. Raises as ``stored_items``."""
-    hours, damage = stored_items(path, "hours", _HOUR)
-    return _newest(hours), damage
+HOUR = TypeAdapter(Hour)
 
 
 class StoredHours:
@@ -33,8 +26,8 @@ class StoredHours:
 
     def __init__(self, state: StateFile) -> None:
         """Read what the last sidecar kept."""
-        self._items = StoredItems(state, "hours", _HOUR)
-        self.hours = _newest(self._items.load())
+        self._items = StoredItems(state, "hours", HOUR)
+        self.hours = tuple(self._items.load())
         if self.hours:
             log.info("found a memory of %d hours", len(self.hours))
 
@@ -49,7 +42,3 @@ class StoredHours:
         if newest is not None:
             self.hours = with_hour(self.hours, newest)
             self._items.keep({repr(remembered.at): remembered for remembered in self.hours})
-
-
-def _newest(hours: list[Hour]) -> tuple[Hour, ...]:
-    return tuple(sorted(hours, key=lambda remembered: remembered.at))[-MEMORY.most_hours :]

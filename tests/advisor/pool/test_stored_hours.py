@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from pydantic import TypeAdapter
 
+from advisor.files.stored import stored_items
 from advisor.observe.window import Window
-from advisor.pool import stored_hours
 from advisor.pool.hours import MEMORY, Hour, ReadsAtSize
-from advisor.pool.stored_hours import StoredHours
+from advisor.pool.stored_hours import HOUR, StoredHours
 from exporter.state_file import StateFile
 from tests.advisor.building import pool, snapshot, variables
 
@@ -43,7 +43,7 @@ def keep(folder: Path, hours: int = 3) -> Path:
         stored = StoredHours(state)
         for number in range(hours):
             stored.remember(watched(number + 1), None)
-            assert stored_hours.read(state.path) == (stored.hours, None)  # at once
+            assert stored_items(state.path, "hours", HOUR) == (list(stored.hours), None)  # at once
     return state.path
 
 
@@ -51,7 +51,7 @@ def test_the_next_sidecar_remembers_the_hours(tmp_path: Path) -> None:
     path = keep(tmp_path)
     memory = load(tmp_path)
     assert [hour.seconds for hour in memory] == [3600.0] * 3
-    assert stored_hours.read(path) == (memory, None)
+    assert stored_items(path, "hours", HOUR) == (list(memory), None)
     assert load(tmp_path, "other:3306") == ()
 
 
