@@ -99,6 +99,13 @@ class Refreshed(Generic[Value]):
             self._task.cancel()
             self._task = None
 
+    async def close(self) -> None:
+        """End the computation under way, and wait for its end."""
+        task = self._task
+        self.cancel()
+        if task is not None:
+            await asyncio.wait([task])
+
     def forget(self) -> None:
         """End the computation under way, and forget the value and the rest."""
         self.cancel()

@@ -145,7 +145,7 @@ def composed(
     from exporter.linux import limits
     from exporter.recording.history import StoredHistory
     from exporter.sampling import metrics
-    from exporter.sampling.bounded_history import affordable_bytes
+    from exporter.sampling.history import affordable_bytes
     from exporter.state_file import StateFile
 
     rules, machine = load_setup(setup)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gzip
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from http import HTTPStatus
@@ -17,6 +18,7 @@ from advisor.http.answers import best
 from advisor.http.dependencies import TheService
 from advisor.http.problems import UNSEEN, documented
 from exporter.exposition import classic, openmetrics
+from exporter.refreshed import Refreshed
 
 _CLASSIC = "text/plain; version=0.0.4"
 _ENCODERS: Mapping[str, Callable[[Sequence[Metric]], bytes]] = {
@@ -29,6 +31,8 @@ _LEVEL = 1
 """Of gzip: higher levels save little more."""
 KEPT_SECONDS = 0.1
 """A crowd of scrapers gets the same text: to make one takes some milliseconds of a core."""
+_TEXTS = 4
+"""Kept at a time: two forms, before and after a collection."""
 _DIED = "what runs in the background has failed: the log says why"
 OK: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"example": "ok\n"}}}}
 
@@ -55,27 +59,22 @@ class Exposed:
             state: Differs where the families are others, so that nobody gets those of before.
         """
         self._families, self._state = families, state
-        self._made: dict[Hashable, asyncio.Task[tuple[bytes, str]]] = {}  # by form, whether compressed, and state
+        self._texts = functools.lru_cache(_TEXTS)(self._text)
 
     async def answer(self, request: Request) -> Response:
         """The exposition in the form that the request accepts best."""
         form = best(request.headers.get("accept", ""), tuple(_ENCODERS)) or _CLASSIC
         compressed = "gzip" in request.headers.get("accept-encoding", "")
-        key = form, compressed, self._state()
-        if key not in self._made:
-            self._made[key] = asyncio.create_task(self._make(form, compressed=compressed))
-            self._made[key].add_done_callback(lambda made: self._keep(key, made))
-        content, content_type = await asyncio.shield(self._made[key])
+        content, content_type = await self._texts(form, compressed, self._state()).get(KEPT_SECONDS)
         headers = {"Content-Type": content_type, "Vary": "Accept, Accept-Encoding"}
         return Response(content, headers=headers | ({"Content-Encoding": "gzip"} if compressed else {}))
 
-    def _keep(self, key: Hashable, made: asyncio.Task[tuple[bytes, str]]) -> None:
-        failed = made.cancelled() or made.exception() is not None
-        asyncio.get_running_loop().call_later(0.0 if failed else KEPT_SECONDS, self._made.pop, key)
+    def _text(self, form: str, compressed: bool, _: Hashable) -> Refreshed[tuple[bytes, str]]:  # noqa: FBT001 - of a key
+        async def encoded() -> tuple[bytes, str]:
+            content, content_type = render(await self._families(), form)
+            return gzip.compress(content, _LEVEL) if compressed else content, content_type
 
-    async def _make(self, form: str, *, compressed: bool) -> tuple[bytes, str]:
-        content, content_type = render(await self._families(), form)
-        return gzip.compress(content, _LEVEL) if compressed else content, content_type
+        return Refreshed(encoded, clock=asyncio.get_running_loop().time)
 
 
 @liveness.get(

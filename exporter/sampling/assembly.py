@@ -12,7 +12,7 @@ from exporter.collectors import BY_NAME
 from exporter.collectors.base import Collector, Unanswered
 from exporter.collectors.instrumentation import INSTRUMENTATION
 from exporter.rows import Rows
-from exporter.sampling.shared_columns import share
+from exporter.sampling.history import share
 from exporter.server import Server
 from exporter.snapshot import Failure, ReadOutcome, Snapshot
 

@@ -23,11 +23,10 @@ from exporter.connection.errors import ConnectionLost, QueryFailed, ServerError
 from exporter.connection.pair import SessionPair
 from exporter.connection.session import Session
 from exporter.connection.target import Target
+from exporter.refreshed import Refreshed
 from exporter.sampling.assembly import Answer, Assembler
-from exporter.sampling.bounded_history import MOST_BYTES, BoundedHistory
-from exporter.sampling.run import CollectorRun, failure
-from exporter.sampling.schedule import Schedule
-from exporter.sampling.single_flight import SingleFlight, cancelled
+from exporter.sampling.collector_run import CollectorRun, Schedule, failure
+from exporter.sampling.history import MOST_BYTES, BoundedHistory
 from exporter.server import Server
 from exporter.snapshot import ConfiguredMachine, Snapshot
 
@@ -124,9 +123,9 @@ class Sampler:
         self._complete = False  # whether each source has been asked since the assembler began
         self._seen: Snapshot | None = None
         self._reader_sampling: asyncio.Task[None] | None = None
-        self._quick_run = SingleFlight(self._ask_quick)
-        self._glances = SingleFlight(lambda: self._attempt(self._glance()))
-        self._collections = SingleFlight(lambda: self._attempt(self._collect()))
+        self._quick_collection = Refreshed(self._ask_quick)
+        self._glances = Refreshed(lambda: self._attempt(self._glance()))
+        self._collections = Refreshed(lambda: self._attempt(self._collect()))
         self._pause = 0.0
         self._retry_at = 0.0
         self._ahead: float | None = None
@@ -169,7 +168,7 @@ class Sampler:
         latest = self.latest
         if latest is not None and self._recent(latest, max_age):
             return latest
-        return await self._join(self._collections)
+        return await self._shared(self._collections)
 
     async def glance(self, max_age: float = 0.0) -> Snapshot:
         """A snapshot for a scrape: quick sections at most ``max_age`` seconds old, the others as they were read last.
@@ -182,7 +181,7 @@ class Sampler:
         seen = self._seen
         if seen is not None and self.problem is None and self._recent(seen, max_age):
             return seen
-        return await self._join(self._glances)
+        return await self._shared(self._glances)
 
     async def ask(self, collector: Collector[Any]) -> Answer:
         """Run a collector once, apart from the collections, in the session that delays no scrape. Nobody keeps it.
@@ -197,16 +196,17 @@ class Sampler:
     def _recent(self, snapshot: Snapshot, max_age: float) -> bool:
         return 0 <= self._clock() - snapshot.at <= max_age  # a clock may be set back
 
-    async def _join(self, work: SingleFlight[Snapshot]) -> Snapshot:
-        if not work.under_way and self.problem is not None and self._monotonic() < self._retry_at:
+    async def _shared(self, snapshot: Refreshed[Snapshot]) -> Snapshot:
+        if not snapshot.under_way and self.problem is not None and self._monotonic() < self._retry_at:
             raise self.problem
-        return await work.join()
+        snapshot.begin()  # a scrape that goes away ends no collection
+        return await snapshot.get()
 
     async def close(self) -> None:
         """Cancel the work under way, and close both sessions."""
-        for work in (self._glances, self._collections, self._quick_run):
-            await work.cancel()
-        await cancelled(self._reader_sampling)  # last: the work above may start it
+        for work in (self._glances, self._collections, self._quick_collection):
+            await work.close()
+        await self._stop_reader_sampling()  # last: the work above may start it
         await self._sessions.close()
 
     async def _attempt(self, work: Coroutine[Any, Any, Result]) -> Result:
@@ -224,13 +224,13 @@ class Sampler:
 
     async def _glance(self) -> Snapshot:
         if self._complete:
-            at = await self._quick_run.join()
+            at = await self._run_quick()
             if self._complete:
                 return self._update_seen(at)
-        return self._update_seen((await self._collections.join()).at)
+        return self._update_seen((await self._shared(self._collections)).at)
 
     async def _collect(self) -> Snapshot:
-        at = await self._quick_run.join()
+        at = await self._run_quick()
         assembler = self._assembler
         for collector in self._others:
             if self._schedule.due(collector):
@@ -251,6 +251,11 @@ class Sampler:
         assert self._assembler is not None  # noqa: S101 - _session sets it
         self._seen = self._assembler.snapshot(at, stale=True)
         return self._seen
+
+    async def _run_quick(self) -> float:
+        """``_ask_quick``, once for a scrape and a collection at the same time."""
+        self._quick_collection.begin()
+        return await self._quick_collection.get()
 
     async def _ask_quick(self) -> float:
         """Run the quick collectors; their start, Unix seconds.
@@ -350,7 +355,7 @@ class Sampler:
 
     async def _start_reader_sampling(self, server: Server) -> None:
         """Start the task that samples the reader threads; after a reconnection, restart it."""
-        await cancelled(self._reader_sampling)
+        await self._stop_reader_sampling()
         queries = PARALLEL_READERS.queries(server)
         if isinstance(queries, Unavailable):
             self._take(
@@ -358,6 +363,11 @@ class Sampler:
             )
         else:
             self._reader_sampling = asyncio.create_task(self._sample_readers())
+
+    async def _stop_reader_sampling(self) -> None:
+        if self._reader_sampling is not None:
+            self._reader_sampling.cancel()
+            await asyncio.wait([self._reader_sampling])
 
     async def _sample_readers(self) -> None:
         busy_until = 0.0

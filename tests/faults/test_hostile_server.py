@@ -18,9 +18,8 @@ from exporter.connection.errors import AccessDenied, NotMySQL, QueryFailed, Serv
 from exporter.connection.session import Session
 from exporter.connection.target import from_dsn
 from exporter.rows import Rows, plain
-from exporter.sampling.bounded_history import MOST_BYTES
+from exporter.sampling.history import MOST_BYTES, weight
 from exporter.sampling.sampler import Sampler
-from exporter.sampling.shared_columns import weight
 from lab.programs.hostile_answers import ANSWERS, other_names
 from lab.programs.hostile_mysql import GREETING, MIB, HostileServer, error, row
 from tests.advisor.in_process import InProcess

@@ -17,7 +17,7 @@ from exporter.collectors.machine import MACHINE, Machine
 from exporter.connection.target import Peer, Target, from_dsn
 from exporter.recording.file import Recorder, replay
 from exporter.rows import Rows
-from exporter.sampling.run import CollectorRun
+from exporter.sampling.collector_run import CollectorRun
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import ConfiguredMachine, Snapshot

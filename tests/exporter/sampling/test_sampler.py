@@ -22,9 +22,8 @@ from exporter.connection.errors import ConnectionLost, NotMySQL, ServerError, Un
 from exporter.connection.target import Target, from_dsn
 from exporter.recording.file import Recorder, replay
 from exporter.sampling.assembly import Answer
-from exporter.sampling.run import grant
+from exporter.sampling.collector_run import FIRST_REST, grant
 from exporter.sampling.sampler import Sampler
-from exporter.sampling.schedule import FIRST_REST
 from exporter.server import Server as Identity
 from exporter.snapshot import Snapshot
 from lab.servers import Server

@@ -2,7 +2,7 @@ import pytest
 
 from exporter.anonymisation import numbers
 from exporter.collectors.base import Collector, fixed
-from exporter.sampling.schedule import FIRST_REST, LONGEST_REST, SHARE, Schedule
+from exporter.sampling.collector_run import FIRST_REST, LONGEST_REST, SHARE, Schedule
 from exporter.snapshot import Failure
 
 OFTEN = Collector("often", fixed("SELECT 1"), lambda _: 1, anonymise=numbers)

@@ -1,3 +1,5 @@
+"""The history: equal values are shared, and it is bounded in length and size whatever the server sends."""
+
 import gc
 import tracemalloc
 from collections.abc import Iterator, Mapping
@@ -18,7 +20,7 @@ from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.recording.file import replay
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer, Assembler
-from exporter.sampling.shared_columns import SharedColumns, share, weight
+from exporter.sampling.history import MOST_BYTES, BoundedHistory, SharedColumns, affordable_bytes, share, weight
 from exporter.server import identify
 from exporter.snapshot import Index, Snapshot, Table
 from lab.captures import CAPTURES
@@ -171,3 +173,46 @@ def test_after_a_reconnection_snapshots_share_what_did_not_change() -> None:
 
     first = snapshot(None)
     assert snapshot(first)[TABLE_SCANS] is first[TABLE_SCANS]
+
+
+SERVER = identify({"version": "9.7.4", "version_comment": ""})
+NAMES = 100
+
+
+def named(at: float, prefix: str) -> Snapshot:
+    return Snapshot(
+        at, SERVER, "a@b", sections={"table_scans": share({Table(prefix, f"t{n}"): n for n in range(NAMES)})}
+    )
+
+
+def test_it_keeps_the_newest_of_a_length() -> None:
+    history = BoundedHistory((named(at, "shop") for at in range(5)), 3)
+    assert [each.at for each in history] == [2, 3, 4]
+
+
+def test_new_names_in_each_answer_shorten_it() -> None:
+    history = BoundedHistory((), 100, most_bytes=1 << 18)
+    for at in range(100):
+        history.append(named(at, f"schema {at} " + "x" * 500))
+    assert 2 <= len(history) < 20
+    assert history[-1].at == 99
+
+
+def test_the_same_names_fill_its_whole_length() -> None:
+    history = BoundedHistory((), 100, most_bytes=1 << 18)
+    snapshot = named(0, "shop")
+    for at in range(100):
+        history.append(Snapshot(at, SERVER, "a@b", sections=snapshot.sections))
+    assert len(history) == 100
+
+
+def test_the_newest_is_replaced() -> None:
+    history = BoundedHistory((named(at, "shop") for at in range(3)), 3)
+    assert history.pop().at == 2
+    history.append(named(9, "shop"))
+    assert [each.at for each in history] == [0, 1, 9]
+
+
+def test_a_container_gives_it_an_eighth_at_most() -> None:
+    assert affordable_bytes(64 << 20) == 8 << 20
+    assert affordable_bytes(None) == affordable_bytes(24 << 30) == MOST_BYTES
