@@ -27,6 +27,10 @@ TOP = 100
 KEPT = 500
 """Tables in a section at most, the ones with the largest numbers: a catalogue may have many thousands."""
 
+OF_TABLE = ("schema", "table")
+OF_INDEX = (*OF_TABLE, "index")
+"""Labels of a table and of an index."""
+
 OTHER = Index("", "", "__other__")
 """The label values of a sum over all indexes that have no series of their own."""
 
@@ -66,6 +70,10 @@ class HostContext:
 HostReader = Callable[[HostContext], Rows | Unavailable]
 
 
+Values = Callable[[Snapshot], Iterable[LabelledValue]]
+"""What a metric shows of a snapshot."""
+
+
 @dataclass(frozen=True, slots=True)
 class SectionMetric(Spec):
     """A metric of a collector's section. What is not known gives no sample, never a zero."""
@@ -74,7 +82,7 @@ class SectionMetric(Spec):
     """The field of the section's items that its series show, so that series can be read back into a section; empty
     where the item itself is the number. ``{}`` is the last label, one of ``words``. None for a derived metric."""
     words: tuple[str, ...] = ()
-    values: Callable[[Snapshot], Iterable[LabelledValue]] | None = None
+    values: Values | None = None
     """What is exposed, if that is not the field of each item."""
 
     def field_of(self, labels: Sequence[str]) -> str | None:
@@ -164,6 +172,43 @@ class Collector(SectionKey[Section]):
         items = () if section is None else tuple(self.items(section))
         for metric in self.metrics:
             yield metric.family(metric.of_items(items) if metric.values is None else metric.values(snapshot))
+
+
+def _unit(name: str) -> str:
+    """The base unit at the end of a metric's name."""
+    word = name.removesuffix("_total").rpartition("_")[2]
+    return word if word in ("bytes", "pages", "seconds") else ""
+
+
+def gauge(
+    name: str,
+    text: str,
+    field: str | None = None,
+    labels: tuple[str, ...] = (),
+    *,
+    words: tuple[str, ...] = (),
+    values: Values | None = None,
+) -> SectionMetric:
+    """A gauge, with its help text; the rest as in SectionMetric."""
+    return SectionMetric(name, "gauge", text, labels, _unit(name), field=field, words=words, values=values)
+
+
+def counter(
+    name: str,
+    text: str,
+    field: str | None = None,
+    labels: tuple[str, ...] = (),
+    *,
+    words: tuple[str, ...] = (),
+    values: Values | None = None,
+) -> SectionMetric:
+    """A counter, with its help text; the rest as in SectionMetric."""
+    return SectionMetric(name, "counter", text, labels, _unit(name), field=field, words=words, values=values)
+
+
+def info(name: str, text: str, labels: tuple[str, ...], *, values: Values) -> SectionMetric:
+    """A metric whose labels are texts and whose value is 1."""
+    return SectionMetric(name, "info", text, labels, values=values)
 
 
 def fixed(*statements: str) -> Callable[[Server], tuple[str, ...]]:

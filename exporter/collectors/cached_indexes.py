@@ -10,14 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import (
-    OTHER,
-    TOP,
-    Collector,
-    SectionMetric,
-    Unavailable,
-    index_labels,
-)
+from exporter.collectors.base import OF_INDEX, OTHER, TOP, Collector, Unavailable, gauge, index_labels
 from exporter.collectors.index_sizes import dictionary_fits
 from exporter.collectors.indexes import named_tables
 from exporter.pseudonyms import Pseudonyms
@@ -82,13 +75,11 @@ CACHED_INDEXES = Collector(
     anonymise=columns(table_name=Pseudonyms.dictionary, index_name=Pseudonyms.index),
     items=_items,
     metrics=(
-        SectionMetric(
+        gauge(
             "innodb_index_resident_pages",
-            "gauge",
             "Leaf pages of an index in the buffer pool, for the largest indexes; index __other__ sums the others.",
-            ("schema", "table", "index"),
-            "pages",
-            field="",
+            "",
+            OF_INDEX,
         ),
     ),
 )

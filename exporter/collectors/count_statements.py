@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from exporter.anonymisation import Row, each_row
 from exporter.collectors.base import (
     KEPT,
+    OF_TABLE,
     TOP,
     Collector,
-    SectionMetric,
     Unavailable,
+    counter,
     performance_schema_off,
     summed,
 )
@@ -141,35 +142,22 @@ COUNT_STATEMENTS = Collector(
     anonymise=each_row(_anonymous),
     items=_most_counted,
     metrics=(
-        SectionMetric(
-            "innodb_count_star_total",
-            "counter",
-            "Executions of SELECT COUNT(*) of a whole table.",
-            ("schema", "table"),
-            field="executions",
+        counter("innodb_count_star_total", "Executions of SELECT COUNT(*) of a whole table.", "executions", OF_TABLE),
+        counter(
+            "innodb_count_star_seconds_total", "Time spent in SELECT COUNT(*) of a whole table.", "seconds", OF_TABLE
         ),
-        SectionMetric(
-            "innodb_count_star_seconds_total",
-            "counter",
-            "Time spent in SELECT COUNT(*) of a whole table.",
-            ("schema", "table"),
-            "seconds",
-            field="seconds",
-        ),
-        SectionMetric(
+        counter(
             "innodb_count_star_rows_examined_total",
-            "counter",
             "Rows that serial SELECT COUNT(*) of a whole table examined. The server counts 0 for a parallel one, so "
             "that growth tells the two apart.",
-            ("schema", "table"),
-            field="rows_examined",
+            "rows_examined",
+            OF_TABLE,
         ),
-        SectionMetric(
+        counter(
             "innodb_count_star_forced_primary_total",
-            "counter",
             "Executions of SELECT COUNT(*) of a whole table that named the clustered index in an index hint.",
-            ("schema", "table"),
-            field="forced_primary",
+            "forced_primary",
+            OF_TABLE,
         ),
     ),
 )

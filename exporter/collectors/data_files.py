@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import numbers
-from exporter.collectors.base import Collector, SectionMetric, with_performance_schema
+from exporter.collectors.base import Collector, counter, with_performance_schema
 from exporter.rows import Rows, count, seconds
 
 INSTRUMENT = "wait/io/file/innodb/innodb_data_file"
@@ -40,18 +40,7 @@ DATA_FILES = Collector(
     instruments=("global_instrumentation", INSTRUMENT),
     anonymise=numbers,
     metrics=(
-        SectionMetric(
-            "innodb_data_file_reads_total",
-            "counter",
-            "Reads of InnoDB data files.",
-            field="reads",
-        ),
-        SectionMetric(
-            "innodb_data_file_read_seconds_total",
-            "counter",
-            "Time waited in reads of data files.",
-            unit="seconds",
-            field="seconds",
-        ),
+        counter("innodb_data_file_reads_total", "Reads of InnoDB data files.", "reads"),
+        counter("innodb_data_file_read_seconds_total", "Time waited in reads of data files.", "seconds"),
     ),
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import columns, kept
-from exporter.collectors.base import Collector, SectionMetric, Unavailable, performance_schema_off
+from exporter.collectors.base import Collector, Unavailable, counter, gauge, performance_schema_off
 from exporter.exposition import LabelledValue
 from exporter.rows import Rows, Value, count, count_or_none, seconds, text
 from exporter.server import Server
@@ -114,33 +114,23 @@ DDL = Collector(
     privilege="SELECT ON performance_schema.*",
     anonymise=columns(enabled=kept, event_name=kept),
     metrics=(
-        SectionMetric("innodb_ddl_threads_active", "gauge", "Threads building indexes.", field="threads"),
-        SectionMetric(
+        gauge("innodb_ddl_threads_active", "Threads building indexes.", "threads"),
+        gauge(
             "innodb_ddl_stage_work",
-            "gauge",
             "Work units of the stages of ALTER TABLE under way.",
-            ("stage", "kind"),
+            labels=("stage", "kind"),
             values=_stage_work,
         ),
-        SectionMetric(
-            "innodb_ddl_memory_bytes",
-            "gauge",
-            "Memory of index builds, outside the buffer pool.",
-            unit="bytes",
-            field="memory_bytes",
-        ),
-        SectionMetric(
+        gauge("innodb_ddl_memory_bytes", "Memory of index builds, outside the buffer pool.", "memory_bytes"),
+        counter(
             "innodb_ddl_builds_total",
-            "counter",
             "ALTER TABLE and CREATE INDEX statements without an error, whether they built an index or not.",
-            field="builds",
+            "builds",
         ),
-        SectionMetric(
+        counter(
             "innodb_ddl_build_seconds_total",
-            "counter",
             "Time spent in ALTER TABLE and CREATE INDEX statements, failed ones included.",
-            unit="seconds",
-            field="build_seconds",
+            "build_seconds",
         ),
     ),
 )

@@ -7,7 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from exporter.anonymisation import columns, kept
-from exporter.collectors.base import OTHER, TOP, Collector, Join, SectionMetric, Unavailable, fixed, index_labels
+from exporter.collectors.base import (
+    OF_INDEX,
+    OF_TABLE,
+    OTHER,
+    TOP,
+    Collector,
+    Join,
+    Unavailable,
+    fixed,
+    gauge,
+    index_labels,
+)
 from exporter.exposition import LabelledValue
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, Value, count, number, text
@@ -283,31 +294,26 @@ INDEX_SIZES = Collector(
         stat_description=Pseudonyms.columns,
     ),
     metrics=(
-        SectionMetric(
+        gauge(
             "innodb_index_pages",
-            "gauge",
             "Size of an index by the persistent statistics, for the largest indexes; index __other__ sums the others.",
-            ("schema", "table", "index"),
             "pages",
-            field="pages",
+            OF_INDEX,
             values=_pages,
         ),
-        SectionMetric(
+        gauge(
             "innodb_index_leaf_pages",
-            "gauge",
             "Leaf pages of an index by the persistent statistics, for the indexes of innodb_index_pages.",
-            ("schema", "table", "index"),
-            "pages",
-            field="leaf_pages",
+            "leaf_pages",
+            OF_INDEX,
             values=_leaf_pages,
         ),
-        SectionMetric(
+        gauge(
             "innodb_table_rows",
-            "gauge",
             "Rows of a table by the persistent statistics, for the largest tables: as old as the last ANALYZE "
             "TABLE, which InnoDB does by itself after a tenth of the rows changed.",
-            ("schema", "table"),
-            field="rows",
+            "rows",
+            OF_TABLE,
             values=_table_rows,
         ),
     ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import Collector, SectionMetric, Unanswered, Unavailable, index_labels
+from exporter.collectors.base import Collector, Unanswered, Unavailable, index_labels, info
 from exporter.collectors.index_sizes import dictionary_fits, largest_indexes
 from exporter.connection.bounds import LARGE
 from exporter.exposition import LabelledValue
@@ -111,13 +111,12 @@ INDEXES = Collector(
     allowed=dictionary_fits,
     anonymise=columns(table_name=Pseudonyms.dictionary, index_name=Pseudonyms.index),
     metrics=(
-        SectionMetric(
+        info(
             "innodb_index_info",
-            "info",
             "An index of innodb_index_pages. kind is clustered, unique, non-unique, full-text, spatial, or virtual for "
             "one on a virtual column; columns are its own, without those of the primary key that InnoDB adds. Either "
             "is empty where it is not known.",
-            ("schema", "table", "index", "kind", "columns"),
+            labels=("schema", "table", "index", "kind", "columns"),
             values=_info,
         ),
     ),

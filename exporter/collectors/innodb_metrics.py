@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from exporter.anonymisation import columns, kept
-from exporter.collectors.base import Collector, SectionMetric, amount, optional
+from exporter.collectors.base import Collector, amount, counter, gauge, optional
 from exporter.collectors.innodb_status import INNODB_STATUS
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
@@ -73,55 +73,27 @@ INNODB_METRICS = Collector(
     quick=True,
     anonymise=columns(name=kept),
     metrics=(
-        SectionMetric(
-            "innodb_ibuf_size_pages",
-            "gauge",
-            "Pages of the change buffer in use.",
-            unit="pages",
-            field=_SIZE,
-            values=_size,
-        ),
-        SectionMetric(
-            "innodb_ibuf_free_list_pages",
-            "gauge",
-            "Free pages of the change buffer's segment.",
-            unit="pages",
-            values=_part_of_segment(0),
-        ),
-        SectionMetric(
-            "innodb_ibuf_segment_pages",
-            "gauge",
-            "Pages of the change buffer's segment.",
-            unit="pages",
-            values=_part_of_segment(1),
-        ),
-        SectionMetric(
+        gauge("innodb_ibuf_size_pages", "Pages of the change buffer in use.", _SIZE, values=_size),
+        gauge("innodb_ibuf_free_list_pages", "Free pages of the change buffer's segment.", values=_part_of_segment(0)),
+        gauge("innodb_ibuf_segment_pages", "Pages of the change buffer's segment.", values=_part_of_segment(1)),
+        gauge(
             "innodb_ibuf_max_size_pages",
-            "gauge",
             "Share of the buffer pool that innodb_change_buffer_max_size lets the change buffer grow to.",
-            unit="pages",
             values=_max_size,
         ),
-        SectionMetric(
-            "innodb_ibuf_merges_total",
-            "counter",
-            "Index pages into which buffered changes were merged.",
-            field="ibuf_merges",
-        ),
-        SectionMetric(
+        counter("innodb_ibuf_merges_total", "Index pages into which buffered changes were merged.", "ibuf_merges"),
+        counter(
             "innodb_ibuf_merged_operations_total",
-            "counter",
             "Buffered changes merged.",
+            "ibuf_merges_{}",
             ("operation",),
-            field="ibuf_merges_{}",
             words=_OPERATIONS,
         ),
-        SectionMetric(
+        counter(
             "innodb_ibuf_discarded_operations_total",
-            "counter",
             "Buffered changes dropped with their table.",
+            "ibuf_merges_discard_{}",
             ("operation",),
-            field="ibuf_merges_discard_{}",
             words=_OPERATIONS,
         ),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from exporter.collectors.base import Collector, SectionMetric, Unanswered, Unavailable, fixed, optional
+from exporter.collectors.base import Collector, Unanswered, Unavailable, fixed, gauge, optional
 from exporter.collectors.status import STATUS
 from exporter.connection.bounds import LARGE
 from exporter.exposition import LabelledValue
@@ -81,19 +81,15 @@ INNODB_STATUS = Collector(
     anonymise=lambda _, rows: without_statements(rows),
     shorten=without_statements,
     metrics=(
-        SectionMetric(
+        gauge(
             "innodb_checkpoint_age_bytes",
-            "gauge",
             "Redo log written since the last checkpoint: what a recovery would read.",
-            unit="bytes",
             values=_age,
         ),
-        SectionMetric(
+        gauge(
             "innodb_checkpoint_age_limit_bytes",
-            "gauge",
             "Checkpoint age at which writers wait for page writes: MariaDB's own, on MySQL a share of the log that was "
             "measured.",
-            unit="bytes",
             values=_age_limit,
         ),
     ),

@@ -12,16 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import (
-    OTHER,
-    TOP,
-    Collector,
-    SectionMetric,
-    Unavailable,
-    exact,
-    index_labels,
-    summed,
-)
+from exporter.collectors.base import OTHER, TOP, Collector, Unavailable, exact, gauge, index_labels, summed
 from exporter.collectors.pools import POOLS
 from exporter.connection.bounds import LARGE
 from exporter.pseudonyms import Pseudonyms
@@ -131,14 +122,12 @@ LRU_PAGES = Collector(
     anonymise=columns(table_name=Pseudonyms.quoted, index_name=Pseudonyms.index),
     items=_items,
     metrics=(
-        SectionMetric(
+        gauge(
             "innodb_index_lru_pages",
-            "gauge",
             "Pages of an index in the LRU list's sublists, for the largest indexes; index __other__ sums the others."
             " Only with --collect-lru-pages.",
+            "{}",
             ("schema", "table", "index", "sublist"),
-            "pages",
-            field="{}",
             words=("young", "old"),
         ),
     ),

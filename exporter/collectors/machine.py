@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from exporter.anonymisation import name_value_pairs
-from exporter.collectors.base import Collector, HostContext, SectionMetric, Unavailable, fixed, optional
+from exporter.collectors.base import Collector, HostContext, Unavailable, counter, fixed, gauge, info, optional
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.exposition import LabelledValue
 from exporter.linux import disks, files, limits
@@ -228,58 +228,46 @@ MACHINE = Collector(
     host_reader=read,
     anonymise=name_value_pairs(_anonymous),
     metrics=(
-        SectionMetric(
+        gauge(
             "innodb_server_cores",
-            "gauge",
             "Cores that the server's container or machine can keep busy; source says how they were found.",
+            "cores",
             ("source",),
-            field="cores",
             values=_cores,
         ),
-        SectionMetric(
+        gauge(
             "innodb_server_memory_bytes",
-            "gauge",
             "Memory of the server's container or machine; source says how it was found.",
+            "memory_bytes",
             ("source",),
-            "bytes",
-            field="memory_bytes",
             values=_memory,
         ),
-        SectionMetric(
+        gauge(
             "innodb_server_memory_available_bytes",
-            "gauge",
             "Memory of the server's container or machine that is still available.",
-            unit="bytes",
-            field="memory_available_bytes",
+            "memory_available_bytes",
         ),
-        SectionMetric(
+        info(
             "innodb_server_storage_info",
-            "info",
             "What holds the data folder. storage is ssd or hdd, or empty where neither disks nor configuration tell; "
             "rotational is what the disks claim, which virtual ones often do wrongly.",
-            ("storage", "filesystem", "device", "rotational", "source"),
+            labels=("storage", "filesystem", "device", "rotational", "source"),
             values=_storage,
         ),
-        SectionMetric(
+        counter(
             "innodb_server_cpu_seconds_total",
-            "counter",
             "CPU time that all processes spent on the cores of innodb_server_cores, the server's and others.",
-            unit="seconds",
-            field="cpu_seconds",
+            "cpu_seconds",
         ),
-        SectionMetric(
+        counter(
             "innodb_server_disk_busy_seconds_total",
-            "counter",
             "Time with a request under way on the disks under the data folder, mean of the disks.",
-            unit="seconds",
-            field="disk_busy_seconds",
+            "disk_busy_seconds",
         ),
-        SectionMetric(
+        counter(
             "innodb_server_disk_queue_seconds_total",
-            "counter",
             "Time of all requests on the disks under the data folder: its growth a second is the number under way.",
-            unit="seconds",
-            field="disk_queue_seconds",
+            "disk_queue_seconds",
         ),
     ),
 )

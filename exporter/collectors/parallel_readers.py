@@ -9,13 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import numbers
-from exporter.collectors.base import (
-    Collector,
-    Integration,
-    SectionMetric,
-    Unavailable,
-    performance_schema_off,
-)
+from exporter.collectors.base import Collector, Integration, Unavailable, counter, gauge, performance_schema_off
 from exporter.rows import Rows, count
 from exporter.server import Server
 
@@ -89,25 +83,17 @@ PARALLEL_READERS = Collector(
     integration=Integration(add, restart),
     anonymise=numbers,
     metrics=(
-        SectionMetric(
-            "innodb_parallel_read_threads",
-            "gauge",
-            "Parallel reader threads alive at the last sample.",
-            field="threads",
-        ),
-        SectionMetric(
+        gauge("innodb_parallel_read_threads", "Parallel reader threads alive at the last sample.", "threads"),
+        counter(
             "innodb_parallel_read_thread_seconds_total",
-            "counter",
             "Parallel reader threads, integrated over time since the sidecar began to watch.",
-            unit="seconds",
-            field="thread_seconds",
+            "thread_seconds",
         ),
-        SectionMetric(
+        counter(
             "innodb_parallel_reads_observed_total",
-            "counter",
             "Samples with parallel reader threads after a sample without; reads shorter than the sampling period "
             "are missed.",
-            field="reads_observed",
+            "reads_observed",
         ),
     ),
 )

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import numbers
-from exporter.collectors.base import Collector, SectionMetric, amount, fixed, optional
+from exporter.collectors.base import Collector, SectionMetric, amount, counter, fixed, gauge, optional
 from exporter.exposition import LabelledValue
 from exporter.midpoint import old_target
 from exporter.rows import Rows, count
@@ -76,13 +76,7 @@ def _items(pools: Sequence[BufferPool]) -> Iterator[tuple[tuple[str], BufferPool
 
 
 def _bytes(setting: str) -> SectionMetric:
-    return SectionMetric(
-        f"{setting}_bytes",
-        "gauge",
-        f"{setting}.",
-        unit="bytes",
-        values=lambda snapshot: optional(amount(snapshot, setting)),
-    )
+    return gauge(f"{setting}_bytes", f"{setting}.", values=lambda snapshot: optional(amount(snapshot, setting)))
 
 
 def _old_target(snapshot: Snapshot) -> Iterator[LabelledValue]:
@@ -93,7 +87,7 @@ def _old_target(snapshot: Snapshot) -> Iterator[LabelledValue]:
 
 
 def _counter(field: str, text: str) -> SectionMetric:
-    return SectionMetric(f"innodb_buffer_pool_{field}_total", "counter", text, ("pool",), field=field)
+    return counter(f"innodb_buffer_pool_{field}_total", text, field, ("pool",))
 
 
 POOLS = Collector(
@@ -107,37 +101,24 @@ POOLS = Collector(
     metrics=(
         _bytes("innodb_buffer_pool_size"),
         _bytes("innodb_page_size"),
-        SectionMetric(
+        gauge(
             "innodb_buffer_pool_size_pages",
-            "gauge",
             "Pages that a buffer pool instance has room for. Its control blocks take the rest of its memory.",
+            "size_pages",
             ("pool",),
-            "pages",
-            field="size_pages",
         ),
-        SectionMetric(
+        gauge(
             "innodb_buffer_pool_pages",
-            "gauge",
             "Pages of a buffer pool instance in the young or old sublist of its LRU list, or on the free list.",
+            "{}_pages",
             ("pool", "sublist"),
-            "pages",
-            field="{}_pages",
             words=("young", "old", "free"),
         ),
-        SectionMetric(
-            "innodb_buffer_pool_modified_pages",
-            "gauge",
-            "Dirty pages.",
-            ("pool",),
-            "pages",
-            field="modified_pages",
-        ),
-        SectionMetric(
+        gauge("innodb_buffer_pool_modified_pages", "Dirty pages.", "modified_pages", ("pool",)),
+        gauge(
             "innodb_buffer_pool_old_target_pages",
-            "gauge",
             "Length that innodb_old_blocks_pct steers the old sublist to, give or take 20 pages.",
-            ("pool",),
-            "pages",
+            labels=("pool",),
             values=_old_target,
         ),
         _counter("made_young", "Pages moved from the old sublist to the head."),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from exporter.anonymisation import numbers
-from exporter.collectors.base import Collector, SectionMetric, with_performance_schema
+from exporter.collectors.base import Collector, counter, with_performance_schema
 from exporter.rows import Rows, seconds, whole
 
 SQL = (
@@ -29,12 +29,10 @@ SERVER_TIME = Collector(
     each_session=True,
     anonymise=numbers,
     metrics=(
-        SectionMetric(
+        counter(
             "innodb_exporter_collector_server_seconds_total",
-            "counter",
             "Time the server spent in the sidecar's own statements, since its sessions were opened.",
-            unit="seconds",
-            field="",
+            "",
         ),
     ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from exporter.anonymisation import name_value_pairs
-from exporter.collectors.base import Collector, SectionMetric
+from exporter.collectors.base import Collector, counter, gauge
 from exporter.rows import Rows, Value, credible, lower_half, number, text
 from exporter.server import Server
 
@@ -54,27 +54,19 @@ STATUS = Collector(
     quick=True,
     anonymise=name_value_pairs(_numbers),
     metrics=(
-        SectionMetric(
-            "innodb_server_uptime_seconds",
-            "gauge",
-            "Time since the server started.",
-            unit="seconds",
-            field="uptime",
-        ),
-        SectionMetric(
+        gauge("innodb_server_uptime_seconds", "Time since the server started.", "uptime"),
+        counter(
             "innodb_rows_total",
-            "counter",
             "Rows that statements inserted, updated, deleted or read. MariaDB 10.6 and later do not count them.",
+            "innodb_rows_{}",
             ("operation",),
-            field="innodb_rows_{}",
             words=("inserted", "updated", "deleted", "read"),
         ),
-        SectionMetric(
+        counter(
             "innodb_buffer_pool_read_ahead_random_total",
-            "counter",
             "Pages read by random read-ahead, which innodb_buffer_pool_read_ahead_total does not hold. MariaDB 11.8 "
             "counts them there, and 0 here.",
-            field="innodb_buffer_pool_read_ahead_rnd",
+            "innodb_buffer_pool_read_ahead_rnd",
         ),
     ),
 )

@@ -7,15 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from exporter.anonymisation import Row, each_row
-from exporter.collectors.base import (
-    KEPT,
-    TOP,
-    Collector,
-    SectionMetric,
-    exact,
-    summed,
-    with_performance_schema,
-)
+from exporter.collectors.base import KEPT, OF_TABLE, TOP, Collector, counter, exact, summed, with_performance_schema
 from exporter.collectors.data_files import INSTRUMENT, FileReads
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
@@ -84,29 +76,24 @@ TABLE_FILES = Collector(
     anonymise=each_row(_anonymous),
     items=_most_read,
     metrics=(
-        SectionMetric(
+        counter(
             "innodb_table_file_read_bytes_total",
-            "counter",
             "Bytes read from a table's own data file, for the most read files.",
-            ("schema", "table"),
             "bytes",
-            field="bytes",
+            OF_TABLE,
         ),
-        SectionMetric(
+        counter(
             "innodb_table_file_reads_total",
-            "counter",
             "Reads of a table's own data file, for the most read files.",
-            ("schema", "table"),
-            field="reads",
+            "reads",
+            OF_TABLE,
         ),
-        SectionMetric(
+        counter(
             "innodb_table_file_read_seconds_total",
-            "counter",
             "Time waited in reads of a table's own data file, for the most read files. Of read-ahead it holds only "
             "the time of handing the reads to the kernel.",
-            ("schema", "table"),
             "seconds",
-            field="seconds",
+            OF_TABLE,
         ),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import TOP, Collector, SectionMetric, with_performance_schema
+from exporter.collectors.base import OF_TABLE, TOP, Collector, counter, with_performance_schema
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
 from exporter.snapshot import Table
@@ -41,12 +41,11 @@ TABLE_SCANS = Collector(
     anonymise=columns(object_schema=Pseudonyms.schema, object_name=Pseudonyms.table),
     items=_items,
     metrics=(
-        SectionMetric(
+        counter(
             "innodb_table_scan_rows_total",
-            "counter",
             "Rows fetched without an index: the trace of serial full scans.",
-            ("schema", "table"),
-            field="",
+            "",
+            OF_TABLE,
         ),
     ),
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from exporter import knowledge
 from exporter.anonymisation import name_value_pairs, plain_version, plain_words
-from exporter.collectors.base import Collector, SectionMetric, fixed
+from exporter.collectors.base import Collector, fixed, gauge
 from exporter.exposition import LabelledValue
 from exporter.rows import Rows, Value, number, text
 from exporter.snapshot import Snapshot
@@ -72,18 +72,11 @@ VARIABLES = Collector(
     parse,
     anonymise=name_value_pairs(_anonymous),
     metrics=(
-        SectionMetric(
-            "innodb_setting",
-            "gauge",
-            "A setting that is a number or ON (1) or OFF (0).",
-            ("name",),
-            values=_setting,
-        ),
-        SectionMetric(
+        gauge("innodb_setting", "A setting that is a number or ON (1) or OFF (0).", labels=("name",), values=_setting),
+        gauge(
             "innodb_setting_info",
-            "gauge",
             "A setting as the server prints it; always 1.",
-            ("name", "value"),
+            labels=("name", "value"),
             values=_setting_info,
         ),
     ),
