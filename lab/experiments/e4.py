@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,7 +12,8 @@ from matplotlib.ticker import FuncFormatter
 
 from advisor.models import ddl
 from lab.experiments.base import Cell, Column, Conclusion, Experiment
-from lab.harness.measure import leaf_pages, pages_read
+from lab.harness import measure as harness
+from lab.harness.measure import Counters, Figures, leaf_pages, pages_read
 from lab.harness.records import Data, Part
 from lab.programs import sysbench
 from lab.reports.criterion import Criterion
@@ -87,38 +87,31 @@ SORT_BUFFER = 1_048_576
 """innodb_sort_buffer_size of releases before 8.0.27 and of the published build on 8.0.13: the default, bytes."""
 
 
-def _build(server: Server, variables: Variables) -> dict[str, float]:
-    """Build the index with these session variables, and drop it.
+def _temporary(server: Server, what: str) -> float:
+    return query_number(
+        server,
+        f"SELECT {what} FROM performance_schema.file_summary_by_event_name"
+        " WHERE EVENT_NAME = 'wait/io/file/innodb/innodb_temp_file'",
+    )
 
-    Returns:
-        ``seconds``; ``written_bytes`` of temporary files; ``file_seconds`` of all threads in writing and reading them;
-        ``pages_read``.
-    """
+
+COUNTERS: Counters = {
+    "written_bytes": partial(_temporary, what="SUM_NUMBER_OF_BYTES_WRITE"),
+    "file_seconds": partial(_temporary, what="(SUM_TIMER_WRITE + SUM_TIMER_READ) / 1e12"),
+    "pages_read": pages_read,
+}
+"""Bytes written to temporary files; seconds of all threads in writing and reading them; pages read."""
+
+
+def _build(server: Server, variables: Variables) -> Figures:
+    """Build the index with these session variables, and drop it."""
     with server.connect() as connection, connection.cursor() as cursor:
         for name, value in variables.items():
             cursor.execute(f"SET SESSION {name} = {value}")
-        before = _counters(server)
-        began = time.perf_counter()
-        cursor.execute(f"ALTER TABLE {TABLE} ADD INDEX by_c (c), ALGORITHM=INPLACE")
-        seconds = time.perf_counter() - began
-        after = _counters(server)
+        add = f"ALTER TABLE {TABLE} ADD INDEX by_c (c), ALGORITHM=INPLACE"
+        figures = harness.measure(server, lambda: cursor.execute(add), counters=COUNTERS)
         cursor.execute(f"ALTER TABLE {TABLE} DROP INDEX by_c")
-    return {"seconds": round(seconds, 3)} | {name: round(after[name] - before[name], 3) for name in after}
-
-
-def _counters(server: Server) -> dict[str, float]:
-    def temporary(what: str) -> float:
-        return query_number(
-            server,
-            f"SELECT {what} FROM performance_schema.file_summary_by_event_name"
-            " WHERE EVENT_NAME = 'wait/io/file/innodb/innodb_temp_file'",
-        )
-
-    return {
-        "written_bytes": temporary("SUM_NUMBER_OF_BYTES_WRITE"),
-        "file_seconds": temporary("(SUM_TIMER_WRITE + SUM_TIMER_READ) / 1e12"),
-        "pages_read": pages_read(server),
-    }
+    return {name: round(value, 3) for name, value in figures.items()}
 
 
 def measure(server: Server, say: Say, settings: Mapping[str, Variables]) -> Data:
@@ -126,7 +119,7 @@ def measure(server: Server, say: Say, settings: Mapping[str, Variables]) -> Data
     say("filling the table")
     sysbench.prepare(server, "oltp_read_only", table_size=ROWS, create_secondary=False)
     execute(server, f"ANALYZE TABLE {TABLE}")
-    builds: dict[str, list[dict[str, float]]] = {name: [] for name in settings}
+    builds: dict[str, list[Figures]] = {name: [] for name in settings}
     for number in range(1, ROUNDS + 1):
         for name, variables in settings.items():
             say(f"round {number} of {ROUNDS}, {name}")

@@ -23,7 +23,7 @@ from matplotlib.ticker import FuncFormatter
 from advisor.models.change_buffer import Buffer, Changes, Steady, steady
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, make_random_table
 from lab.experiments.base import Cell, Column, Conclusion, Experiment
-from lab.harness.measure import pages_read, pool_statistic
+from lab.harness.measure import Counters, Figures, innodb_metric, measure, pages_read, pool_statistic
 from lab.harness.records import Data, NotShown, Part
 from lab.harness.workloads import SCHEMA, insert_rows
 from lab.programs import sysbench
@@ -57,19 +57,11 @@ _SCALED = _OPTIONS | {
     "innodb-rollback-segments": "4",
     "innodb-io-capacity": "200",
 }
-_COUNTERS = {
-    "merges": "ibuf_merges",
-    "merged_inserts": "ibuf_merges_insert",
-    "merged_delete_marks": "ibuf_merges_delete_mark",
-    "merged_deletes": "ibuf_merges_delete",
-}
-RunNumbers = dict[str, float]
-"""The numbers of one run: seconds, transactions, pages_read, the counters' growth; change_buffer_pages at its end."""
 
 
 def fits(server: Server, say: Callable[[str], None]) -> Data:
     """The published commands, on a new table each time; then the same load on all rows of the last table."""
-    runs: dict[str, dict[str, list[RunNumbers]]] = {
+    runs: dict[str, dict[str, list[Figures]]] = {
         load: {setting: [] for setting in SETTINGS} for load in ("typed", "whole")
     }
     indexes: dict[str, int] = {}
@@ -94,7 +86,7 @@ def too_large(server: Server, say: Callable[[str], None]) -> Data:
     say("making the table")
     _make_large(server)
     indexes = _leaf_pages(server, sysbench.SCHEMA)
-    runs: dict[str, dict[str, list[RunNumbers]]] = {INSERT: {setting: [] for setting in SETTINGS}}
+    runs: dict[str, dict[str, list[Figures]]] = {INSERT: {setting: [] for setting in SETTINGS}}
     for number, setting in enumerate(ORDER, 1):
         say(f"{setting}, run {number} of {len(ORDER)}")
         _switch(server, setting)
@@ -109,7 +101,7 @@ def random_keys(server: Server, say: Callable[[str], None]) -> Data:
     say("making the table")
     make_random_table(server, RANDOM_ROWS, RANDOM_POOL)
     indexes = _leaf_pages(server, SCHEMA)
-    runs: dict[str, dict[str, list[RunNumbers]]] = {"insert_rows": {setting: [] for setting in SETTINGS}}
+    runs: dict[str, dict[str, list[Figures]]] = {"insert_rows": {setting: [] for setting in SETTINGS}}
 
     def insert(rows: int) -> None:
         with server.connect() as connection:
@@ -134,7 +126,7 @@ def _make_large(server: Server) -> None:
     server.restart({"innodb-buffer-pool-size": LARGE_POOL})
 
 
-def _sysbench(server: Server, test: str, *, seconds: int = 0, events: int = 0, **options: str | int) -> RunNumbers:
+def _sysbench(server: Server, test: str, *, seconds: int = 0, events: int = 0, **options: str | int) -> Figures:
     reports: list[sysbench.SysbenchReport] = []
 
     def work() -> None:
@@ -152,35 +144,33 @@ def _sysbench(server: Server, test: str, *, seconds: int = 0, events: int = 0, *
     }
 
 
-def _measured(server: Server, work: Callable[[], None]) -> RunNumbers:
+def _file_reads(server: Server, file: str) -> float:
+    files = f"performance_schema.file_summary_by_instance WHERE FILE_NAME LIKE '%/{file}'"
+    return query_number(server, f"SELECT COALESCE(SUM(COUNT_READ), 0) FROM {files}")
+
+
+COUNTERS: Counters = {
+    "pages_read": pages_read,
+    "merges": partial(innodb_metric, name="ibuf_merges"),
+    "merged_inserts": partial(innodb_metric, name="ibuf_merges_insert"),
+    "merged_delete_marks": partial(innodb_metric, name="ibuf_merges_delete_mark"),
+    "merged_deletes": partial(innodb_metric, name="ibuf_merges_delete"),
+    "undo_reads": partial(_file_reads, file="undo_00_"),
+    "system_reads": partial(_file_reads, file="ibdata1"),  # it holds the change buffer
+}
+
+
+def _measured(server: Server, work: Callable[[], None]) -> Figures:
     """Seconds, pages read and merges during the work."""
-    before, began = _counters(server), time.perf_counter()
-    work()
-    seconds, after = time.perf_counter() - began, _counters(server)
-    grown = {name: after[name] - before[name] for name in after}
-    return {"seconds": seconds, **grown, "change_buffer_pages": _metric(server, "ibuf_size")}
-
-
-def _counters(server: Server) -> dict[str, float]:
-    """Pages read, merges, and reads of the undo tablespaces, and of the system tablespace with the change buffer."""
-    files = "performance_schema.file_summary_by_instance WHERE FILE_NAME LIKE"
-    reads = {
-        name: query_number(server, f"SELECT COALESCE(SUM(COUNT_READ), 0) FROM {files} '%/{file}'")
-        for name, file in (("undo_reads", "undo_00_"), ("system_reads", "ibdata1"))
-    }
-    merges = {name: _metric(server, metric) for name, metric in _COUNTERS.items()}
-    return {"pages_read": pages_read(server), **merges, **reads}
-
-
-def _metric(server: Server, name: str) -> float:
-    return query_number(server, f"SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = '{name}'")
+    figures = measure(server, work, counters=COUNTERS)
+    return figures | {"change_buffer_pages": innodb_metric(server, "ibuf_size")}
 
 
 def _switch(server: Server, setting: str) -> None:
     """Set innodb_change_buffering; for none, wait until the buffer is empty."""
     execute(server, f"SET GLOBAL innodb_change_buffering = {setting}")
     deadline = time.monotonic() + EMPTY_SECONDS
-    while setting == "none" and _metric(server, "ibuf_size") > 1:
+    while setting == "none" and innodb_metric(server, "ibuf_size") > 1:
         if time.monotonic() > deadline:
             raise NotShown(f"the change buffer was not empty after {EMPTY_SECONDS:.0f} s")
         time.sleep(0.1)
@@ -207,7 +197,7 @@ def _cached(server: Server, index: str) -> float:
 
 def _numbers(
     server: Server,
-    runs: dict[str, dict[str, list[RunNumbers]]],
+    runs: dict[str, dict[str, list[Figures]]],
     indexes: dict[str, int],
     named: str,
     entry_bytes: float,
