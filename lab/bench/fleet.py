@@ -61,7 +61,7 @@ def measure(run: BenchRun) -> None:
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as name:
         folder = Path(name)
         run.say(f"writing the series of {sum(clusters.values()):,} servers")
-        written = fleet_data.write(folder / "data", templates, clusters, time.time())
+        series, samples = fleet_data.write(folder / "data", templates, clusters, time.time())
         with prometheus.running(folder, [], data=folder / "data") as watching:
             selectors = _selectors(clusters)
             without_models: dict[int, list[FleetCommand]] = {servers: [] for servers in selectors}
@@ -82,8 +82,8 @@ def measure(run: BenchRun) -> None:
     run.versions |= {
         "Prometheus": prometheus.version(),
         "mysqld_exporter": mysqld_exporter.version(),
-        "series": f"{written.series:,}",
-        "samples": f"{written.samples:,}",
+        "series": f"{series:,}",
+        "samples": f"{samples:,}",
         "findings": f"{whole[-1].findings:,}",
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import httpx
@@ -16,7 +16,7 @@ from lab.bench.figures import Say
 from lab.harness.workloads import SCHEMA, BackgroundLoad, count, look_up
 from lab.processes.program import PLAIN
 from lab.programs import block_writer, mysqld_exporter
-from lab.programs.block_writer import Plan, Series, Target, Written
+from lab.programs.block_writer import BlockSeries, BlockTarget
 
 PEER, CALM, OWN, TREND = "mysqld_exporter", "calm", "innodb_advisor", "trend"
 """The templates: CALM is of mysqld_exporter too, while nothing needs advice."""
@@ -35,7 +35,7 @@ BUSY = 0.5, 2.0
 INTERVAL, COUNT_EVERY = 2.0, 5.0
 
 
-def templates(say: Say, warming: float, apart: float) -> dict[str, list[Series]]:
+def templates(say: Say, warming: float, apart: float) -> dict[str, list[BlockSeries]]:
     """The series of mysqld_exporter with all flags and of the sidecar, on a server under a load that needs advice.
 
     Also those of mysqld_exporter under lookups in a table that the pool holds.
@@ -64,11 +64,11 @@ def templates(say: Say, warming: float, apart: float) -> dict[str, list[Series]]
                 load.repeat(lambda connection: look_up(connection, "t0", rig.TABLE_PAGES, 50), pause=0.1)
                 say(f"{2 * apart:.0f} s of lookups in a table that the pool holds")
                 [calm] = _templates(apart, apart, theirs)
-    trend = [Series(labels={"__name__": RECORDED}, value=5.0, rate=100.5)]
+    trend = [BlockSeries(labels={"__name__": RECORDED}, value=5.0, rate=100.5)]
     return {PEER: troubled, OWN: own, CALM: calm, TREND: trend}
 
 
-def _templates(warming: float, apart: float, *exporters: Exporter) -> list[list[Series]]:
+def _templates(warming: float, apart: float, *exporters: Exporter) -> list[list[BlockSeries]]:
     """A template from two scrapes of each exporter.
 
     Uptimes begin at 0: a server's exporters, whose templates were made at different times, agree on its start.
@@ -91,7 +91,9 @@ def _text(exporter: Exporter) -> str:
     return httpx.get(f"http://127.0.0.1:{exporter.port}/metrics", timeout=SCRAPE_SECONDS, **PLAIN).text
 
 
-def write(folder: Path, series: Mapping[str, list[Series]], clusters: Mapping[str, int], now: float) -> Written:
+def write(
+    folder: Path, series: Mapping[str, list[BlockSeries]], clusters: Mapping[str, int], now: float
+) -> tuple[int, int]:
     """Write the fleet's blocks: an hour and more of all targets, and days of the recorded series.
 
     Args:
@@ -99,25 +101,20 @@ def write(folder: Path, series: Mapping[str, list[Series]], clusters: Mapping[st
         series: From `templates`.
         clusters: The number of servers of each.
         now: Unix seconds; the blocks go on beyond.
+
+    Returns:
+        The numbers of series and samples.
     """
-
-    def block(targets: Sequence[Target], start: int, end: int, step: int) -> Written:
-        names = {target.template for target in targets}
-        used = {name: template for name, template in series.items() if name in names}
-        return block_writer.write(
-            Plan(folder=str(folder), start=start, end=end, step=step, templates=used, targets=targets)
-        )
-
     raw = list(_targets(clusters))
     trend = [target.model_copy(update={"template": TREND}) for target in raw if target.template == OWN]
     # One block ends where the other begins: Prometheus merges blocks that overlap.
     moment = round(now * 1000)
-    recent = block(raw + trend, moment - BEFORE, moment + AHEAD, STEP)
-    older = block(trend, moment - DAYS * DAY, moment - BEFORE, TREND_STEP)
-    return Written(series=recent.series + older.series, samples=recent.samples + older.samples)
+    recent = block_writer.write(folder, (moment - BEFORE, moment + AHEAD), STEP, series, raw + trend)
+    older = block_writer.write(folder, (moment - DAYS * DAY, moment - BEFORE), TREND_STEP, series, trend)
+    return recent[0] + older[0], recent[1] + older[1]
 
 
-def _targets(clusters: Mapping[str, int]) -> Iterator[Target]:
+def _targets(clusters: Mapping[str, int]) -> Iterator[BlockTarget]:
     """The fleet's targets: mysqld_exporter of each server, and some sidecars."""
     chooser = random.Random(1)
     for cluster, servers in clusters.items():
@@ -129,7 +126,7 @@ def _targets(clusters: Mapping[str, int]) -> Iterator[Target]:
             if chooser.random() < WITH_SIDECAR:
                 jobs[OWN] = ("innodb-advisor", 9747)
             for name, (job, port) in jobs.items():
-                yield Target(
+                yield BlockTarget(
                     labels={"cluster": cluster, "instance": f"db-{number:04}.{cluster}.example:{port}", "job": job},
                     template=name,
                     busy=busy,

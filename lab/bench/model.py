@@ -25,7 +25,7 @@ ROUNDS = 20
 SCALE = 512  # 128 GiB become 16,384 pages
 
 
-class Settings(NamedTuple):
+class SweepSettings(NamedTuple):
     """One combination of settings of the sweep."""
 
     pool_gib: int
@@ -35,16 +35,16 @@ class Settings(NamedTuple):
 
 SWEEP = tuple(
     itertools.starmap(
-        Settings,
+        SweepSettings,
         itertools.product((64, 96, 128, 160, 192), (5, 15, 25, 37, 50, 60, 70, 80, 90, 95), (0.0, 1000.0, 100_000.0)),
     )
 )
 COMPARED = (
-    Settings(128, 37, 1000.0),
-    Settings(128, 5, 1000.0),
-    Settings(192, 37, 100_000.0),
-    Settings(128, 80, 0.0),
-    Settings(128, 95, 1000.0),
+    SweepSettings(128, 37, 1000.0),
+    SweepSettings(128, 5, 1000.0),
+    SweepSettings(192, 37, 100_000.0),
+    SweepSettings(128, 80, 0.0),
+    SweepSettings(128, 95, 1000.0),
 )
 """Run on the reference, too; the first alone in the short form."""
 
@@ -80,13 +80,13 @@ def measure(run: BenchRun) -> None:
     run.put("faster", (cost.cpu_seconds for cost in served), (cost.cpu_seconds for cost in exact))
 
 
-def _cost(model: Literal["served", "page-exact"], sweep: Sequence[Settings], scale: int = 1) -> ModelCost:
+def _cost(model: Literal["served", "page-exact"], sweep: Sequence[SweepSettings], scale: int = 1) -> ModelCost:
     """The cost of a model in a fresh process on one core."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
         return processes.submit(_work, model, sweep, scale).result()
 
 
-def _work(model: str, sweep: Sequence[Settings], scale: int) -> ModelCost:
+def _work(model: str, sweep: Sequence[SweepSettings], scale: int) -> ModelCost:
     from tests.advisor.models.lru import reference  # noqa: PLC0415 - tests are not part of lab's imports
 
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -100,7 +100,7 @@ def _work(model: str, sweep: Sequence[Settings], scale: int) -> ModelCost:
     return ModelCost(time.process_time() - cpu, (memory_mib(os.getpid(), "VmHWM") or 0.0) - mib, pages_read)
 
 
-def scenario(settings: Settings, scale: int) -> Scenario:
+def scenario(settings: SweepSettings, scale: int) -> Scenario:
     """The sweep's workload, ``scale`` times smaller: five tables scanned in turn and a hot set."""
     pool = Pool(
         pages=settings.pool_gib * GIB // scale,

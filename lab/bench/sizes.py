@@ -12,7 +12,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from lab import servers
@@ -49,34 +48,25 @@ CATALOGUE_OPTIONS = {
 _COLUMNS = "(id INT NOT NULL PRIMARY KEY, k INT NOT NULL, filler VARCHAR(100) NOT NULL, KEY k (k))"
 
 
-@dataclass(frozen=True)
-class _Comparison:
-    """What two servers and their sidecars used: without a scrape, and for scrapes in turn."""
-
-    idle: tuple[Usage, Usage]
-    small: list[dict[str, float]]
-    large: list[dict[str, float]]
-    exporters: tuple[Exporter, Exporter]
-
-    def put(self, run: BenchRun, *keys: str) -> None:
-        """Take the cost of a scrape of the large server beside the small one's."""
-        for key in keys:
-            run.put(key, (cost[key] for cost in self.large), (cost[key] for cost in self.small))
-
-
 @contextlib.contextmanager
-def _compared(run: BenchRun, small: Server, large: Server, seconds: float) -> Iterator[_Comparison]:
-    """Watch both servers at the same time: first without a scrape, then with scrapes in turn."""
+def _compared(
+    run: BenchRun, small: Server, large: Server, seconds: float, *keys: str
+) -> Iterator[tuple[tuple[Exporter, Usage], tuple[Exporter, Usage]]]:
+    """Watch both servers at the same time: first without a scrape, then with scrapes in turn.
+
+    Puts these keys of a scrape's cost into the run. Yields the sidecar of the large and of the small server, and their
+    usage without a scrape.
+    """
     with sidecar(small) as of_small, sidecar(large) as of_large:
         settle(of_small, of_large)
         run.say("the sidecar's work between scrapes")
         meters = Meter(small, of_small), Meter(large, of_large)
         time.sleep(seconds)
-        idle = meters[0].read(), meters[1].read()
-        of_small_costs, of_large_costs = costs_in_turn(
-            ((small, of_small), (large, of_large)), run.rounds(60, 12), run.say
-        )
-        yield _Comparison(idle, of_small_costs, of_large_costs, (of_small, of_large))
+        idle = [meter.read() for meter in meters]
+        ours, beside = costs_in_turn(((large, of_large), (small, of_small)), run.rounds(60, 12), run.say)
+        for key in keys:
+            run.put(key, (cost[key] for cost in ours), (cost[key] for cost in beside))
+        yield (of_large, idle[1]), (of_small, idle[0])
 
 
 def measure_pool(run: BenchRun) -> None:
@@ -85,10 +75,9 @@ def measure_pool(run: BenchRun) -> None:
     with (
         _full(SMALL, run.say) as small,
         _full(pool, run.say) as large,
-        _compared(run, small, large, POOL_PERIOD) as comparison,
+        _compared(run, small, large, POOL_PERIOD, "latency", "server") as idle,
     ):
-        comparison.put(run, "latency", "server")
-        run.put("period", *(usage.server_ms for usage in reversed(comparison.idle)))
+        run.put("period", *(usage.server_ms for _, usage in idle))
         run.versions |= {"MySQL": large.version, "pool": pool}
 
 
@@ -114,13 +103,11 @@ def measure_catalogue(run: BenchRun) -> None:
     with (
         _with_tables(FEW) as small,
         _with_tables(tables) as large,
-        _compared(run, small, large, seconds) as comparison,
+        _compared(run, small, large, seconds, "latency", "samples") as idle,
     ):
-        comparison.put(run, "latency", "samples")
-        idle = comparison.idle[::-1]
-        run.put("period", *(usage.server_ms * CATALOGUE_PERIOD / usage.seconds for usage in idle))
-        run.put("period_cpu", *(usage.cpu_ms * CATALOGUE_PERIOD / usage.seconds for usage in idle))
-        run.put("rss", *(exporter.rss_mib() for exporter in reversed(comparison.exporters)))
+        run.put("period", *(usage.server_ms * CATALOGUE_PERIOD / usage.seconds for _, usage in idle))
+        run.put("period_cpu", *(usage.cpu_ms * CATALOGUE_PERIOD / usage.seconds for _, usage in idle))
+        run.put("rss", *(exporter.rss_mib() for exporter, _ in idle))
         run.versions |= {"MySQL": large.version, "tables": f"{tables:,}"}
 
 

@@ -104,8 +104,8 @@ def _progress(name: str) -> Callable[[str], None]:
     """Prints how far `go -v` is, which names each package that it compiles."""
     began = time.monotonic()
 
-    def tell(said: str) -> None:
-        packages = sum(not line.startswith("go: ") for line in said.splitlines())
+    def tell(output: str) -> None:
+        packages = sum(not line.startswith("go: ") for line in output.splitlines())
         seconds = time.monotonic() - began
         print(f"{name}: {packages} packages compiled, {seconds:.0f} s", file=sys.stderr, flush=True)
 

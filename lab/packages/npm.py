@@ -30,15 +30,15 @@ def unpacked(package: str, version: str, integrity: str) -> Path:
     return cache.kept(f"npm/{package}-{version}", make) / "package"
 
 
-def _fetch(wanted: str, integrity: str, root: Path) -> None:
+def _fetch(package: str, integrity: str, root: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
-        raise Unavailable(f"{wanted} needs npm, which this machine lacks")
-    client.run(wanted, [npm, "pack", "--silent", "--ignore-scripts", wanted], root, seconds=PACK_SECONDS)
+        raise Unavailable(f"{package} needs npm, which this machine lacks")
+    client.run(package, [npm, "pack", "--silent", "--ignore-scripts", package], root, seconds=PACK_SECONDS)
     archive = next(root.glob("*.tgz"))
     digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
     if integrity != f"sha512-{digest}":
-        raise Unavailable(f"{wanted}: unexpected content: sha512-{digest}")
+        raise Unavailable(f"{package}: unexpected content: sha512-{digest}")
     with tarfile.open(archive) as members:
         # Python 3.11.0 to 3.11.3 have no filters; the digest is checked in any case.
         members.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)

@@ -28,6 +28,5 @@ def free_port() -> int:
     random.shuffle(ports)
     for port in ports:
         with contextlib.suppress(OSError), socket.create_server((HOST, port)) as listener:
-            found: int = listener.getsockname()[1]
-            return found
+            return int(listener.getsockname()[1])
     raise OSError(errno.EADDRINUSE, f"no port of {HOST} is free")

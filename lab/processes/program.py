@@ -123,6 +123,17 @@ class Program:
             raise self.failure(f"ended with status {self.status}")
         return self.output
 
+    def wait_until(self, ready: Callable[[], bool], seconds: float) -> None:
+        """Wait until it does its work.
+
+        Raises:
+            ProgramFailed: It has ended, or took longer.
+        """
+        deadline = time.monotonic() + seconds
+        while not ready():
+            if self.ended(0.1) or time.monotonic() > deadline:
+                raise self.failure("is not ready")
+
     def failure(self, what: str) -> ProgramFailed:
         """An error of this program, with its output."""
         return ProgramFailed(f"{self._name} {what}:\n{self.output[-_OUTPUT_CHARACTERS:]}")

@@ -25,8 +25,8 @@ def memory_mib(pid: int, field: Literal["VmRSS", "VmHWM", "RssAnon"] = "VmRSS") 
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
     except OSError:
         return None
-    found = re.search(rf"^{field}:\s*(\d+) kB", status, re.MULTILINE)
-    return int(found[1]) / 1024 if found else None
+    match = re.search(rf"^{field}:\s*(\d+) kB", status, re.MULTILINE)
+    return int(match[1]) / 1024 if match else None
 
 
 def io_bytes(pid: int, field: Literal["rchar", "read_bytes"]) -> int:

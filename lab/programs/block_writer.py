@@ -1,10 +1,12 @@
-"""Blocks of Prometheus' storage, written from a plan: what many targets' scrapes would have left there."""
+"""Blocks of Prometheus' storage as the scrapes of many targets leave them."""
 
 from __future__ import annotations
 
+import json
 import math
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Literal
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -19,7 +21,7 @@ UPTIMES = ("_status_uptime", "_uptime_seconds")
 """Ends of the names of metrics that grow by one each second."""
 
 
-class Series(BaseModel):
+class BlockSeries(BaseModel):
     """A series of a template.
 
     Attributes:
@@ -35,11 +37,11 @@ class Series(BaseModel):
     rate: float = 0.0
 
 
-class Target(BaseModel):
+class BlockTarget(BaseModel):
     """A scraped address.
 
     Attributes:
-        labels: What a scrape adds, such as `instance` and `job`.
+        labels: Those that a scrape adds, such as `instance` and `job`.
         template: The name of its template.
         busy: Seconds of activity in a second.
         age: Seconds that its uptime adds to the template's.
@@ -53,41 +55,49 @@ class Target(BaseModel):
     offset: int = 0
 
 
-class Plan(BaseModel):
-    """What a block holds. Times are Unix milliseconds."""
-
-    folder: str
-    start: int
-    end: int
-    step: int
-    templates: dict[str, list[Series]]
-    targets: Sequence[Target]
-
-
-class Written(BaseModel):
-    """What a block holds: numbers of series and samples."""
-
-    series: int
-    samples: int
-
-
-def write(plan: Plan) -> Written:
+def write(
+    folder: Path,
+    span: tuple[int, int],
+    step: int,
+    templates: Mapping[str, Sequence[BlockSeries]],
+    targets: Sequence[BlockTarget],
+) -> tuple[int, int]:
     """Write one block into a folder that a Prometheus takes as its data.
+
+    Args:
+        folder: The folder.
+        span: Begin and end, Unix milliseconds.
+        step: Milliseconds between two scrapes of a target.
+        templates: The series of a target, by name.
+        targets: The scraped addresses.
+
+    Returns:
+        The numbers of series and samples.
 
     Raises:
         Unavailable: The writer cannot be built here.
         ValueError: The plan contradicts itself, or the disk is full; the writer's complaint.
     """
     program = go.built("block-writer", MODULE) / "block-writer"
-    done = subprocess.run(
-        [program], input=plan.model_dump_json(), capture_output=True, text=True, timeout=WRITE_SECONDS, check=False
+    used = {target.template for target in targets}
+    plan = {
+        "folder": str(folder),
+        "start": span[0],
+        "end": span[1],
+        "step": step,
+        "templates": {name: [row.model_dump() for row in rows] for name, rows in templates.items() if name in used},
+        "targets": [target.model_dump() for target in targets],
+    }
+    command = subprocess.run(
+        [program], input=json.dumps(plan), capture_output=True, text=True, timeout=WRITE_SECONDS, check=False
     )
-    if done.returncode:
-        raise ValueError(done.stderr.strip())
-    return Written.model_validate_json(done.stdout)
+    if command.returncode:
+        raise ValueError(command.stderr.strip())
+    written = json.loads(command.stdout)
+    return int(written["series"]), int(written["samples"])
 
 
-def template(first: str, second: str, seconds: float) -> list[Series]:
+def template(first: str, second: str, seconds: float) -> list[BlockSeries]:
     """A template from two scrapes of one target under load, in the classic text format, so many seconds apart.
 
     mysqld_exporter calls most counters `untyped`: what grew between the scrapes is taken for one.
@@ -107,10 +117,10 @@ def _key(sample: Sample) -> tuple[str, frozenset[tuple[str, str]]]:
     return sample.name, frozenset(sample.labels.items())
 
 
-def _series(kind: str, sample: Sample, later: float, seconds: float) -> Series:
+def _series(kind: str, sample: Sample, later: float, seconds: float) -> BlockSeries:
     labels, grown = {"__name__": sample.name, **sample.labels}, later - sample.value
     if sample.name.endswith(UPTIMES):
-        return Series(labels=labels, value=sample.value, grows="clock")
+        return BlockSeries(labels=labels, value=sample.value, grows="clock")
     if kind != "gauge" and "quantile" not in labels and grown >= 0:
-        return Series(labels=labels, value=sample.value, grows="activity", rate=grown / seconds)
-    return Series(labels=labels, value=sample.value, rate=grown)
+        return BlockSeries(labels=labels, value=sample.value, grows="activity", rate=grown / seconds)
+    return BlockSeries(labels=labels, value=sample.value, rate=grown)

@@ -9,8 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import secrets
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from lab.packages import debian, go
 from lab.packages.cache import REPOSITORY
 from lab.processes.ports import HOST, free_port
-from lab.processes.program import PLAIN, Program, ProgramFailed
+from lab.processes.program import PLAIN, Program
 
 VERSION, KWOK = "1.36.3", "v0.8.0"
 """Of the control plane (as in control_plane/go.mod), and of kwok."""
@@ -67,7 +66,7 @@ class Kubernetes:
         """An object, or a list of them.
 
         Raises:
-            Refused: It is not there.
+            Refused: There is none.
         """
         return self._ask("GET", path, query)
 
@@ -90,23 +89,36 @@ class Kubernetes:
         return self._ask("PATCH", self.path(manifest, namespace), query, manifest, "application/apply-patch+yaml")
 
     def path(self, manifest: Manifest, namespace: str | None = None) -> str:
-        """Where an object is.
+        """The path of an object.
 
         Args:
-            manifest: It; the server has to know its kind.
-            namespace: Where it goes if it does not say.
+            manifest: The object; the server has to know its kind.
+            namespace: Its namespace, if it names none.
 
         Raises:
             Refused: The server does not know the kind.
         """
         version = manifest["apiVersion"]
         base = f"/apis/{version}" if "/" in version else f"/api/{version}"
-        kinds = {each["kind"]: each for each in self.get(base)["resources"] if "/" not in each["name"]}
+        kinds = {kind["kind"]: kind for kind in self.get(base)["resources"] if "/" not in kind["name"]}
         if manifest["kind"] not in kinds:
             raise Refused(f"{version} has no {manifest['kind']}")
         kind, about = kinds[manifest["kind"]], manifest["metadata"]
         within = f"/namespaces/{about.get('namespace', namespace)}" if kind["namespaced"] else ""
         return f"{base}{within}/{kind['name']}/{about['name']}"
+
+    def is_ready(self) -> bool:
+        """Whether the API server answers."""
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(f"{self.url}/readyz", timeout=ASK_SECONDS, **PLAIN).is_success
+        return False
+
+    def takes_pods(self) -> bool:
+        """Whether the node does."""
+        node = self.get(f"/api/v1/nodes/{NODE}")
+        conditions = node.get("status", {}).get("conditions", ())
+        ready = any((condition["type"], condition["status"]) == ("Ready", "True") for condition in conditions)
+        return ready and not node["spec"].get("taints")
 
     def _ask(
         self, method: str, path: str, query: Mapping[str, str], body: Manifest | None = None, content: str = _JSON
@@ -121,8 +133,8 @@ class Kubernetes:
             **PLAIN,
         )
         if answer.is_error or "warning" in answer.headers:
-            said = answer.headers.get("warning") or answer.json().get("message", answer.text)
-            raise Refused(f"{method} {path}: {answer.status_code}: {said}")
+            reason = answer.headers.get("warning") or answer.json().get("message", answer.text)
+            raise Refused(f"{method} {path}: {answer.status_code}: {reason}")
         return dict(answer.json())
 
 
@@ -137,104 +149,74 @@ def running(folder: Path) -> Iterator[Kubernetes]:
         Unavailable: A part is unavailable here; the text says why.
         ProgramFailed: A part did not start; the text ends with its log.
     """
-    root = debian.unpacked(SUITE, "etcd-server")
-    etcd = debian.command(root, "usr/bin/etcd")
+    etcd = debian.command(debian.unpacked(SUITE, "etcd-server"), "usr/bin/etcd")
     control = str(go.built("kubernetes", MODULE, _VARIABLES) / "kubernetes")
     kwok = str(go.installed("kwok", KWOK, "sigs.k8s.io/kwok/cmd/kwok") / "kwok")
     stages = go.files("sigs.k8s.io/kwok", KWOK, "kustomize/stage")
-    said = [path for each in STAGES for path in sorted((stages / each).glob(f"{each.partition('/')[0]}-*.yaml"))]
+    files = [path for stage in STAGES for path in sorted((stages / stage).glob(f"{stage.partition('/')[0]}-*.yaml"))]
     client, peer, port = free_port(), free_port(), free_port()
-    found = Kubernetes(f"https://{HOST}:{port}", secrets.token_hex(16), folder / "kubeconfig")
-    tokens, key, pairs = folder / "tokens.csv", folder / "service-account.key", folder / "certificates"
-    tokens.write_text(f"{found.token},{_USER},{_USER},system:masters\n", encoding="utf-8")
+    clients, peers = f"http://{HOST}:{client}", f"http://{HOST}:{peer}"
+    cluster = Kubernetes(f"https://{HOST}:{port}", secrets.token_hex(16), folder / "kubeconfig")
+    tokens, key = folder / "tokens.csv", folder / "service-account.key"
+    tokens.write_text(f"{cluster.token},{_USER},{_USER},system:masters\n", encoding="utf-8")
     tokens.chmod(0o600)
     key.write_bytes(_key())
-    found.kubeconfig.write_text(json.dumps(_kubeconfig(found)), encoding="utf-8")
-    peers = f"http://{HOST}:{peer}"
+    cluster.kubeconfig.write_text(json.dumps(_kubeconfig(cluster)), encoding="utf-8")
+    etcd += [
+        f"--data-dir={folder / 'etcd'}",
+        f"--listen-client-urls={clients}",
+        f"--advertise-client-urls={clients}",
+        f"--listen-peer-urls={peers}",
+        f"--initial-advertise-peer-urls={peers}",
+        f"--initial-cluster=default={peers}",
+        "--unsafe-no-fsync",
+    ]
+    api_server = [
+        control,
+        "apiserver",
+        f"--etcd-servers={clients}",
+        f"--bind-address={HOST}",
+        f"--advertise-address={HOST}",
+        f"--secure-port={port}",
+        f"--cert-dir={folder / 'certificates'}",
+        f"--token-auth-file={tokens}",
+        "--authorization-mode=Node,RBAC",
+        "--endpoint-reconciler-type=none",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        f"--service-account-issuer={cluster.url}",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+    ]
+    alone = [f"--kubeconfig={cluster.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
+    manager = [control, "controller-manager", *alone, f"--service-account-private-key-file={key}"]
+    nodes = [kwok, *alone[:1], "--manage-all-nodes=true", *(f"--config={path}" for path in files)]
     with ExitStack() as stack:
 
-        def start(name: str, command: Sequence[str]) -> None:
-            stack.enter_context(Program(name, command, log=folder / f"{name}.log"))
+        def start(name: str, command: Sequence[str]) -> Program:
+            return stack.enter_context(Program(name, command, log=folder / f"{name}.log"))
 
-        start(
-            "etcd",
-            [
-                *etcd,
-                f"--data-dir={folder / 'etcd'}",
-                f"--listen-client-urls=http://{HOST}:{client}",
-                f"--advertise-client-urls=http://{HOST}:{client}",
-                f"--listen-peer-urls={peers}",
-                f"--initial-advertise-peer-urls={peers}",
-                f"--initial-cluster=default={peers}",
-                "--unsafe-no-fsync",
-            ],
-        )
-        start(
-            "kube-apiserver",
-            [
-                control,
-                "apiserver",
-                f"--etcd-servers=http://{HOST}:{client}",
-                f"--bind-address={HOST}",
-                f"--advertise-address={HOST}",
-                f"--secure-port={port}",
-                f"--cert-dir={pairs}",
-                f"--token-auth-file={tokens}",
-                "--authorization-mode=Node,RBAC",
-                "--endpoint-reconciler-type=none",
-                "--service-cluster-ip-range=10.0.0.0/24",
-                f"--service-account-issuer={found.url}",
-                f"--service-account-key-file={key}",
-                f"--service-account-signing-key-file={key}",
-            ],
-        )
-        _wait("kube-apiserver", folder, lambda: _is_ready(found))
-        alone = [f"--kubeconfig={found.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
-        start(
-            "kube-controller-manager",
-            [control, "controller-manager", *alone, f"--service-account-private-key-file={key}"],
-        )
+        start("etcd", etcd)
+        start("kube-apiserver", api_server).wait_until(cluster.is_ready, READY_SECONDS)
+        start("kube-controller-manager", manager)
         start("kube-scheduler", [control, "scheduler", *alone])
-        found.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "labels": _LABELS}})
-        start("kwok", [kwok, *alone[:1], "--manage-all-nodes=true", *(f"--config={path}" for path in said)])
-        _wait("kwok", folder, lambda: _takes_pods(found))
-        yield found
+        cluster.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "labels": _LABELS}})
+        start("kwok", nodes).wait_until(cluster.takes_pods, READY_SECONDS)
+        yield cluster
 
 
-def _is_ready(found: Kubernetes) -> bool:
-    with contextlib.suppress(httpx.TransportError):
-        return httpx.get(f"{found.url}/readyz", timeout=ASK_SECONDS, **PLAIN).is_success
-    return False
-
-
-def _takes_pods(found: Kubernetes) -> bool:
-    node = found.get(f"/api/v1/nodes/{NODE}")
-    conditions = {each["type"]: each["status"] for each in node.get("status", {}).get("conditions", ())}
-    return conditions.get("Ready") == "True" and not node["spec"].get("taints")
-
-
-def _wait(name: str, folder: Path, ready: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while not ready():
-        if time.monotonic() > deadline:
-            said = (folder / f"{name}.log").read_text(encoding="utf-8", errors="replace")
-            raise ProgramFailed(f"{name} is not ready after {READY_SECONDS:g} s:\n{said[-4000:]}")
-        time.sleep(0.2)
-
-
-def _kubeconfig(found: Kubernetes) -> Manifest:
+def _kubeconfig(cluster: Kubernetes) -> Manifest:
     return {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "lab",
-        "clusters": [{"name": "lab", "cluster": {"server": found.url, "insecure-skip-tls-verify": True}}],
-        "users": [{"name": _USER, "user": {"token": found.token}}],
+        "clusters": [{"name": "lab", "cluster": {"server": cluster.url, "insecure-skip-tls-verify": True}}],
+        "users": [{"name": _USER, "user": {"token": cluster.token}}],
         "contexts": [{"name": "lab", "context": {"cluster": "lab", "user": _USER}}],
     }
 
 
 def _key() -> bytes:
-    made = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    return made.private_bytes(
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
     )

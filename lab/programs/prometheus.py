@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,8 +68,8 @@ class Prometheus:
         Raises:
             PrometheusError: The expression is invalid, or too expensive.
         """
-        asked = {"query": expression} if at is None else {"query": expression, "time": str(at)}
-        return _samples(self._get("query", asked))
+        at_time = {} if at is None else {"time": str(at)}
+        return _samples(self._get("query", {"query": expression, **at_time}))
 
     def query_range(self, expression: str, start: float, end: float, step: float) -> list[Sample]:
         """A range query.
@@ -84,8 +83,8 @@ class Prometheus:
         Raises:
             PrometheusError: The expression is invalid, or too expensive.
         """
-        asked = {"query": expression, "start": str(start), "end": str(end), "step": str(step)}
-        return _samples(self._get("query_range", asked))
+        span = {"start": str(start), "end": str(end), "step": str(step)}
+        return _samples(self._get("query_range", {"query": expression, **span}))
 
     def parse(self, expression: str) -> dict[str, Any]:
         """The syntax tree of an expression. Needs Prometheus 3, which bookworm lacks.
@@ -126,12 +125,12 @@ class Prometheus:
     def _get(self, what: str, parameters: Mapping[str, str] | None = None) -> Any:
         answer = httpx.get(f"{self.url}/api/v1/{what}", params=parameters, timeout=ASK_SECONDS, **PLAIN)
         try:
-            said = answer.json()
+            content = answer.json()
         except ValueError:
             raise PrometheusError(f"{answer.status_code}: {answer.text.strip()}") from None
-        if said["status"] != "success":
-            raise PrometheusError(said["error"])
-        return said["data"]
+        if content["status"] != "success":
+            raise PrometheusError(content["error"])
+        return content["data"]
 
 
 def job(name: str, *addresses: str, **more: Any) -> dict[str, Any]:
@@ -216,10 +215,7 @@ def running(
         with Program("Prometheus", [*command, *all_flags], log=log, listening=LISTENING) as program:
             prometheus = Prometheus(f"http://127.0.0.1:{program.port}", program.pid, configuration)
             # It listens before it has read its data and rules, and ends if these are invalid.
-            deadline = time.monotonic() + READY_SECONDS
-            while not prometheus.is_ready():
-                if program.ended(0.05) or time.monotonic() > deadline:
-                    raise program.failure("did not start")
+            program.wait_until(prometheus.is_ready, READY_SECONDS)
             yield prometheus
 
 

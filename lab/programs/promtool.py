@@ -28,7 +28,7 @@ def check_metrics(text: str) -> str:
     Raises:
         Unavailable: promtool is unavailable here.
     """
-    done = _run(command(), "check", "metrics", said=text)
+    done = _run(command(), "check", "metrics", text=text)
     return done.stdout or (f"promtool ended with status {done.returncode}" if done.returncode else "")
 
 
@@ -65,13 +65,13 @@ def create_blocks(path: Path, data: Path, suite: str = OLDEST) -> None:
         raise ValueError(done.stdout)
 
 
-def _run(command: list[str], *arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
+def _run(command: list[str], *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*command, *arguments],
-        input=said,
+        input=text,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
         timeout=CHECK_SECONDS,
         check=False,
     )

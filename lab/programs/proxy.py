@@ -111,7 +111,7 @@ class Proxy:
             ends.append(to_server)
             call = _Call()
             directions = (self._upward(reader, to_server, call), self._downward(from_server, writer, call))
-            tasks = [asyncio.create_task(each) for each in directions]
+            tasks = [asyncio.create_task(direction) for direction in directions]
             try:
                 await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             finally:

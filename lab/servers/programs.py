@@ -110,7 +110,7 @@ def _program(
     """The program, with the version that it prints."""
     environment = environment or {}
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             [*command, "--no-defaults", "--version"],
             env={**os.environ, **environment},
             check=True,
@@ -120,8 +120,8 @@ def _program(
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
         raise Unavailable(f"{command[-1]} does not run: {error}") from None
-    version = re.search(r"\bVer\s+(\S+)", said)
+    version = re.search(r"\bVer\s+(\S+)", output)
     flavour, series = name.split("-")
-    if version is None or not version[1].startswith(f"{series}.") or ("MariaDB" in said) != (flavour == "mariadb"):
-        raise Unavailable(f"{command[-1]} is not {name}: {said.strip()}")
+    if version is None or not version[1].startswith(f"{series}.") or ("MariaDB" in output) != (flavour == "mariadb"):
+        raise Unavailable(f"{command[-1]} is not {name}: {output.strip()}")
     return ServerProgram(name, command, base, version[1], environment)

@@ -165,10 +165,10 @@ class Server:
             if self._answers():
                 return
             # Another process may have taken the port before the server did.
-            said = self.log()[began:]
-            if port is not None or "in use" not in said:
+            output = self.log()[began:]
+            if port is not None or "in use" not in output:
                 break
-        raise StartError(f"{self.name} did not start; the end of its error log:\n{said[-4000:]}")
+        raise StartError(f"{self.name} did not start; the end of its error log:\n{output[-4000:]}")
 
     def _arguments(self) -> list[str]:
         return [
