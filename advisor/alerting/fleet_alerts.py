@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from urllib.parse import urlencode
 
 from advisor.alerting.alert import Alert, described, labels_of, one_line, shortened, valid
@@ -16,7 +16,7 @@ from advisor.alerting.schedule import AlertSchedule
 from advisor.contract.fleet import FleetFinding, FleetReport, Source
 from advisor.contract.links import Links
 from advisor.fleet.watch import Watch
-from advisor.render import phrases
+from advisor.render import blocks, fleet, phrases
 from advisor.rules.rulebook import Rulebook
 
 ABSENT_REPORTS = 3
@@ -110,7 +110,9 @@ class FleetAlerts:
     def _annotations(self, finding: FleetFinding) -> dict[str, str]:
         rule = self._rules.rule_set.rule(finding.rule)  # a sidecar may have rules that are not known here
         why = rule.file.why if rule else ""
-        description = "\n".join(described(_lines(finding), finding.evidence, why))
+        details = ((label, blocks.plain(line)) for label, line in fleet.details(finding))
+        lines = (*phrases.instructions(finding), *details)
+        description = "\n".join(described(lines, finding.evidence, why))
         return {
             "summary": one_line(f"{finding.summary or finding.rule} ({finding.server})"),
             "description": shortened(description),
@@ -128,16 +130,3 @@ class FleetAlerts:
 
 def _unseen(why: str) -> dict[str, str]:
     return {"unseen": one_line(why)}
-
-
-def _lines(finding: FleetFinding) -> Iterator[tuple[str, str]]:
-    yield from phrases.instructions(finding)
-    yield from _details(finding)
-
-
-def _details(finding: FleetFinding) -> Iterator[tuple[str, str]]:
-    if finding.effect is not None:
-        yield "effect", phrases.effect(finding.effect)
-    yield from (("note", note) for note in finding.notes)
-    confidence = "" if finding.confidence is None else f", confidence {finding.confidence:g}"
-    yield "rule", f"{finding.rule}{confidence}, {finding.fingerprint}"

@@ -164,7 +164,7 @@ def _card(finding: FleetFinding, titles: Mapping[str, str], links: Mapping[str, 
         _summary(finding, titles),
         (
             blocks.Instructions(tuple(instructions(finding, _LINE))),
-            blocks.Details(tuple(_details(finding))),
+            blocks.Details(tuple(details(finding))),
             *([blocks.Folded(f"Evidence ({len(evidence.rows)})", (evidence,))] if evidence.rows else []),
         ),
         mark=finding.severity.value,
@@ -174,7 +174,7 @@ def _card(finding: FleetFinding, titles: Mapping[str, str], links: Mapping[str, 
     )
 
 
-def _details(finding: FleetFinding) -> Iterator[tuple[str, str | blocks.Link]]:
+def details(finding: FleetFinding) -> Iterator[tuple[str, str | blocks.Link]]:
     """Effect, what to know, and where it comes from: label and text of each line."""
     if finding.effect is not None:
         yield "effect", _line(effect(finding.effect))
