@@ -107,7 +107,7 @@ def serve(
     # Every file is read before the port is taken, so that no taken port hides an error.
     with composed(addresses=addresses, **options) as compose, listening(listen, web) as listener:
         app = compose(listener.scheme, listener.port)
-        reload_on_hangup(app.state.book)
+        reload_on_hangup(app.state.rules)
         sys.setswitchinterval(_SWITCH_SECONDS)
         listener.run(app, addresses)
 

@@ -29,7 +29,7 @@ def create(service: Service, exposition: Exposition | None = None, background: S
     )
     app.state.service = service
     app.state.exposed = Exposed((exposition or Exposition(service)).families, lambda: _state(service))
-    app.state.book, app.state.links = service.rules, html.LINKS
+    app.state.rules, app.state.links = service.rules, html.LINKS
     # Routes are tried in order. Those that have to answer within milliseconds whatever else is asked come first.
     app.include_router(metrics.liveness)
     app.include_router(metrics.router)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,16 +25,15 @@ class LookBack(BaseModel):
     )
 
 
-async def _service(request: Request) -> Service:
-    service: Service = request.app.state.service
-    return service
+def of_application(name: str) -> Any:
+    """What the application has under this name in its state."""
+
+    async def attribute(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(attribute)
 
 
-async def _book(request: Request) -> Rulebook:
-    book: Rulebook = request.app.state.book
-    return book
-
-
-TheBook = Annotated[Rulebook, Depends(_book)]
-TheService = Annotated[Service, Depends(_service)]
+TheRules = Annotated[Rulebook, of_application("rules")]
+TheService = Annotated[Service, of_application("service")]
 TheLookBack = Annotated[LookBack, Query()]

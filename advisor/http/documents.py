@@ -20,7 +20,7 @@ from advisor.files import yaml_file
 from advisor.files.yaml_file import FileError
 from advisor.http import examples, pages
 from advisor.http.answers import negotiated, written
-from advisor.http.dependencies import TheBook
+from advisor.http.dependencies import TheRules
 from advisor.http.problems import documented, near
 from advisor.render import html
 from advisor.rules import page
@@ -60,10 +60,10 @@ def examples_of(rule: Rule) -> dict[int | str, dict[str, Any]]:
 def rule(  # in a thread: it reads the file again
     request: Request,
     rule_id: Annotated[str, Path(description="Its id.", examples=["scan-exceeds-old-sublist"])],
-    book: TheBook,
+    in_force: TheRules,
 ) -> Response:
     """The rule in the form that is accepted best."""
-    rule_set = book.rule_set
+    rule_set = in_force.rule_set
     current = rule_set.rule(rule_id)
     if current is None:
         known = near(rule_id, rule_set.origins)

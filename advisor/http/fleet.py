@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Response
+from fastapi import APIRouter, FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 from prometheus_client import Metric
 from pydantic import BaseModel, ConfigDict, Field
@@ -22,7 +22,7 @@ from advisor.fleet import metrics as fleet_metrics
 from advisor.fleet.watch import Watch
 from advisor.http import documents, metrics, pages
 from advisor.http.answers import HTML, JSON, NEGOTIATED, negotiated, written
-from advisor.http.dependencies import TheBook
+from advisor.http.dependencies import TheRules, of_application
 from advisor.http.foundation import Background, application
 from advisor.http.limits import costly
 from advisor.http.metrics import Exposed
@@ -41,12 +41,7 @@ _NAMED = 3
 router = APIRouter(tags=["fleet"])
 
 
-async def _watch(request: Request) -> Watch:
-    watch: Watch = request.app.state.watch
-    return watch
-
-
-TheWatch = Annotated[Watch, Depends(_watch)]
+TheWatch = Annotated[Watch, of_application("watch")]
 
 
 class FleetFilter(BaseModel):
@@ -109,10 +104,12 @@ async def fleet(request: Request, watch: TheWatch) -> Response:
         }
     ),
 )
-async def advise(request: Request, wanted: Annotated[FleetFilter, Query()], watch: TheWatch, book: TheBook) -> Response:
+async def advise(
+    request: Request, wanted: Annotated[FleetFilter, Query()], watch: TheWatch, rules: TheRules
+) -> Response:
     """The findings that are wanted."""
     form, report = negotiated(request, _FORMS), _last(watch)
-    _require_known(wanted, report, book)
+    _require_known(wanted, report, rules)
     chosen = await asyncio.to_thread(_part, wanted, report)
     if form == HTML:
         return await _page(chosen, watch)
@@ -184,10 +181,10 @@ def _age(watch: Watch) -> dict[str, Any]:
     }
 
 
-def _require_known(wanted: FleetFilter, report: FleetReport, book: Rulebook) -> None:
+def _require_known(wanted: FleetFilter, report: FleetReport, rules: Rulebook) -> None:
     """Refuse names of nothing. A sidecar may have rules that are not known here."""
     for rule in wanted.rule:
-        if book.rule_set.rule(rule) is None and all(total.rule != rule for total in report.rules):
+        if rules.rule_set.rule(rule) is None and all(total.rule != rule for total in report.rules):
             why = f"no rule {rule}: no finding is of it, and /rules/{rule} is not there"
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, why)
     if wanted.server is not None:
@@ -257,7 +254,7 @@ async def _page(report: FleetReport, watch: Watch) -> Response:
 
 def create(
     watch: Watch,
-    book: Rulebook,
+    rules: Rulebook,
     background: Sequence[Background] = (),
     own: Sequence[Callable[[], Iterable[Metric]]] = (),
     links: Links | None = None,
@@ -266,7 +263,7 @@ def create(
 
     Args:
         watch: Has the last report.
-        book: The rules that it is judged by; their pages are where findings lead.
+        rules: The rules that it is judged by; their pages are where findings lead.
         background: What else runs meanwhile.
         own: More families for /metrics.
         links: Where people reach the service; None where that is not known.
@@ -280,9 +277,9 @@ def create(
         "Errors are application/problem+json (RFC 9457). Nothing here changes a server, or is connected to one.",
         (watch.run, *background),
     )
-    app.state.watch, app.state.book, app.state.links, app.state.exposed = watch, book, _LINKS, Exposed(families)
+    app.state.watch, app.state.rules, app.state.links, app.state.exposed = watch, rules, _LINKS, Exposed(families)
     app.include_router(router)
-    app.include_router(documents.rules, responses=documents.examples_of(book.rules[0]))
+    app.include_router(documents.rules, responses=documents.examples_of(rules.rules[0]))
     app.include_router(documents.runbooks)
     app.include_router(metrics.liveness)
     app.include_router(pages.files)

@@ -157,7 +157,7 @@ def test_rules_are_reloaded_or_rejected_as_a_whole(compose: Compose, tmp_path: P
     (tmp_path / "broken.yaml").unlink()
     before = signal.getsignal(signal.SIGHUP)
     try:
-        reload_on_hangup(sidecar.app.state.book)
+        reload_on_hangup(sidecar.app.state.rules)
         signal.raise_signal(signal.SIGHUP)
         wait_for(lambda: states(sidecar)["mine"]["severity"] == "info")
         wait_for(lambda: metric(sidecar, "rules_last_reload_successful") == 1.0)
