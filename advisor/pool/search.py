@@ -20,7 +20,7 @@ class _Search:
         smallest_step: Part of a step: shorter ones lead nowhere.
         longest_step: Most that a step changes a coordinate by: these are logarithms of times and rates.
         relaxations: Steps of one coordinate at a time, where lengths change suddenly with the times.
-        nearly: Error of a solution there.
+        nearly: Error of a solution there, where the steps come no nearer.
         damped: Part of a step there.
         cuts: Of an interval by the Illinois method: even halving would be exact to the last digit.
     """
@@ -87,12 +87,16 @@ def _relaxed(evaluate: Callable[[Point], tuple[Point, T]], at: Point) -> T | Non
 
     So they do where a page would just be moved in the young sublist, or not.
     """
+    nearest, least = None, _SEARCH.nearly
     for _ in range(_SEARCH.relaxations):
-        error, best = evaluate(at)
-        if max(map(abs, error)) < _SEARCH.nearly:
-            return best
+        error, solution = evaluate(at)
+        worst = max(map(abs, error))
+        if worst < least:
+            nearest, least = solution, worst
+        if worst < _SEARCH.accuracy:
+            break
         at = _moved(at, error, -_SEARCH.damped)
-    return None
+    return nearest
 
 
 def _slopes(evaluate: Callable[[Point], tuple[Point, T]], at: Point, error: Point) -> _Slopes:
