@@ -10,7 +10,7 @@ from advisor.contract.recommendation import Frozen, Number, tidy
 from advisor.pool.curve import Curve, Estimate, Size
 
 
-class Reads(Frozen):
+class ExpectedReads(Frozen):
     """Pages read from disk a second: what to expect, and the bounds."""
 
     expected: Number = Field(description="The likeliest.")
@@ -18,11 +18,11 @@ class Reads(Frozen):
     high: Number = Field(description="The most: of larger pools by any independent accesses.")
 
 
-class TableReads(Frozen):
+class TableExpectedReads(Frozen):
     """Reads of a table's pages by anything but full scans."""
 
     subject: Mapping[str, str]
-    pages_read_per_second: Reads
+    pages_read_per_second: ExpectedReads
 
 
 class PoolSize(Frozen):
@@ -30,9 +30,9 @@ class PoolSize(Frozen):
 
     times: Number = Field(description="Multiple of today's size.")
     bytes: Number = Field(description="innodb_buffer_pool_size.")
-    pages_read_per_second: Reads = Field(description="By everything, first reads as far as they go on.")
+    pages_read_per_second: ExpectedReads = Field(description="By everything, first reads as far as they go on.")
     scan_pages_read_per_second: Number = Field(description="The part of the expected reads that full scans cause.")
-    tables: tuple[TableReads, ...] = Field(description="The most read first.")
+    tables: tuple[TableExpectedReads, ...] = Field(description="The most read first.")
 
     @property
     def name(self) -> str:
@@ -56,7 +56,7 @@ class MissCurve(Frozen):
     pool_bytes: Number = Field(description="innodb_buffer_pool_size today.")
     page_bytes: Number = Field(description="innodb_page_size.")
     pages_read_per_second: Number = Field(description="Today, as measured.")
-    first_pages_read_per_second: Reads = Field(
+    first_pages_read_per_second: ExpectedReads = Field(
         description="The part of it that was read for the first time. No size saves these reads."
     )
     sizes: tuple[PoolSize, ...] = Field(description="Ascending; today's is among them.")
@@ -110,13 +110,14 @@ def _size(size: Size) -> PoolSize:
         pages_read_per_second=_reads(size.reads),
         scan_pages_read_per_second=_rate(size.scans),
         tables=tuple(
-            TableReads(subject=table_subject(name), pages_read_per_second=_reads(reads)) for name, reads in tables
+            TableExpectedReads(subject=table_subject(name), pages_read_per_second=_reads(reads))
+            for name, reads in tables
         ),
     )
 
 
-def _reads(reads: Estimate) -> Reads:
-    return Reads(expected=_rate(reads.expected), low=_rate(reads.low), high=_rate(reads.high))
+def _reads(reads: Estimate) -> ExpectedReads:
+    return ExpectedReads(expected=_rate(reads.expected), low=_rate(reads.low), high=_rate(reads.high))
 
 
 def _rate(pages: float) -> Number:

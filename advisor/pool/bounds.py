@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from advisor.models.lru.popularity import Pages
-from advisor.pool.load import Table, residents_known
+from advisor.pool.load import TableReads, residents_known
 from advisor.pool.search import root
 
 _DOUBLINGS = 200
@@ -22,7 +22,7 @@ _CLOSE = 1e-12
 """Accuracy, relative."""
 
 
-def absent(tables: Mapping[str, Table], held: float) -> dict[str, float]:
+def absent(tables: Mapping[str, TableReads], held: float) -> dict[str, float]:
     """Pages of each table that are not in the pool: those that are read.
 
     Args:
@@ -43,7 +43,7 @@ def absent(tables: Mapping[str, Table], held: float) -> dict[str, float]:
 
 
 def kept(
-    tables: Mapping[str, Table], resting: Mapping[str, Table], accesses: float, held: float, young: float
+    tables: Mapping[str, TableReads], resting: Mapping[str, TableReads], accesses: float, held: float, young: float
 ) -> tuple[Pages, ...]:
     """The pages that are asked for and always there, all alike: so they have the most to lose.
 
@@ -66,12 +66,12 @@ def kept(
     return (Pages(pages, hits / pages),) if pages >= 1.0 and hits > 0.0 else ()
 
 
-def read(tables: Mapping[str, Table], held: float) -> tuple[Pages, ...]:
+def read(tables: Mapping[str, TableReads], held: float) -> tuple[Pages, ...]:
     """The pages that are read, those of each table all alike: as ``absent``."""
     return tuple(Pages(pages, tables[name].reads / pages) for name, pages in absent(tables, held).items())
 
 
-def even(tables: Mapping[str, Table], resting: Mapping[str, Table], accesses: float) -> tuple[Pages, ...]:
+def even(tables: Mapping[str, TableReads], resting: Mapping[str, TableReads], accesses: float) -> tuple[Pages, ...]:
     """The load that asks for all pages equally often; ``accesses`` a second."""
     pages = math.fsum(table.pages for table in (*tables.values(), *resting.values()))
     return (Pages(pages, accesses / pages),) if pages else ()

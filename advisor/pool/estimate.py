@@ -20,12 +20,12 @@ from advisor.observe.window import Window
 from advisor.pool import bounds
 from advisor.pool.curve import NO_READS, TIMES, Curve, Estimate, Filled, Size
 from advisor.pool.errors import Unanswerable, answerable
-from advisor.pool.evidence import Evidence, evidence, since_full
+from advisor.pool.evidence import PoolEvidence, evidence, since_full
 from advisor.pool.fitting import Fitted, Loads
-from advisor.pool.load import MOST_TABLES, OTHERS, Load
-from advisor.pool.scanned import Reads, scaled
+from advisor.pool.load import MOST_TABLES, OTHERS, SmoothLoad
+from advisor.pool.scanned import ReadRates, scaled
 from advisor.pool.settings import POOL_SIZE
-from advisor.pool.steady import List, settle
+from advisor.pool.steady import Sublists, settle
 from exporter.rows import number
 from exporter.snapshot import Snapshot
 
@@ -117,7 +117,7 @@ def explained(
 
 @answerable()
 def explain(
-    evidence: Evidence,
+    evidence: PoolEvidence,
     today: float | None,
     loads: Loads | None = None,
     check_time: Callable[[], None] = lambda: None,
@@ -185,14 +185,14 @@ class Explained:
         check_time: Called between two simulations; an exception from it ends the work.
     """
 
-    evidence: Evidence
+    evidence: PoolEvidence
     bytes: float
-    held: List
+    held: Sublists
     fitted: Fitted
     check_time: Callable[[], None]
 
     @property
-    def smooth(self) -> Load | None:
+    def smooth(self) -> SmoothLoad | None:
         """Smooth popularity; None where none explains what was measured."""
         return self.fitted.smooth
 
@@ -345,7 +345,7 @@ class Explained:
         }
         return _Reads(tables, by_scans, evidence.unexplained)
 
-    def reads(self, changes: Mapping[str, float], lookups: tuple[Pages, ...], *, strained: bool = False) -> Reads:
+    def reads(self, changes: Mapping[str, float], lookups: tuple[Pages, ...], *, strained: bool = False) -> ReadRates:
         """The pages read after some changes by the simulation, relative to those measured today.
 
         Args:
@@ -361,7 +361,7 @@ class Explained:
             self.fitted.predict(settings, lookups, self.check_time, strained=strained).rates
             for settings in ({}, changes)
         )
-        return Reads(
+        return ReadRates(
             per_pass={
                 name: scaled(measured, now.per_pass[name], then.per_pass[name])
                 for name, measured in evidence.scanned.per_pass.items()
@@ -525,6 +525,6 @@ def _shares(then: Mapping[str, float], now: Mapping[str, float]) -> dict[str, fl
     return {name: increase / whole if whole else 1.0 / len(now) for name, increase in more.items()}
 
 
-def _filled(evidence: Evidence) -> Iterator[Filled]:
+def _filled(evidence: PoolEvidence) -> Iterator[Filled]:
     for pages, read in evidence.filling:
         yield Filled(pages * evidence.page_bytes, read * evidence.accesses)

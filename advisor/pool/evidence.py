@@ -11,9 +11,9 @@ from advisor.facts.base import over_pools, ratio
 from advisor.observe.window import Window, total
 from advisor.overview.residents import resident_pages
 from advisor.pool.errors import Unanswerable
-from advisor.pool.load import OTHERS, Table, residents_known
+from advisor.pool.load import OTHERS, TableReads, residents_known
 from advisor.pool.scanned import Scanned, scanned
-from advisor.pool.steady import List
+from advisor.pool.steady import Sublists
 from advisor.pool.tables import is_full, kept_free, read_by_scans
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.pools import POOLS
@@ -53,7 +53,7 @@ _LONG_ENOUGH = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class PoolEvidence:
     """What was watched.
 
     Attributes:
@@ -80,9 +80,9 @@ class Evidence:
     full: bool
     kept_free: float
     most_free: float
-    held: List
-    tables: Mapping[str, Table]
-    resting: Mapping[str, Table]
+    held: Sublists
+    tables: Mapping[str, TableReads]
+    resting: Mapping[str, TableReads]
     scanned: Scanned
     made_young: float
     reads: float
@@ -117,10 +117,10 @@ class Evidence:
         return min(counted, self.pages) if self.residents_known else self.room
 
     @property
-    def of_lists(self) -> List:
+    def of_lists(self) -> Sublists:
         """The part of the list that the tables have."""
         share = self.of_tables / self.pages if self.pages else 0.0
-        return List(self.held.young * share, self.held.old * share, self.held.old_seconds)
+        return Sublists(self.held.young * share, self.held.old * share, self.held.old_seconds)
 
     @property
     def tables_pages(self) -> float:
@@ -145,7 +145,7 @@ class Evidence:
         return self.pages - self.of_scans
 
 
-def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evidence:
+def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> PoolEvidence:
     """The evidence of a window, and of the history before it.
 
     Raises:
@@ -179,14 +179,14 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> Evide
     by_lookups = math.fsum(table.reads for table in tables.values())
     unexplained = max(0.0, reads - by_lookups - by_scans)
     promoted = math.fsum((scan.pages - beside.per_pass[scan.name]) / scan.period for scan in beside.workload.scans)
-    return Evidence(
+    return PoolEvidence(
         seconds=window.seconds,
         page_bytes=float(number(window.latest.setting("innodb_page_size")) or 16384.0),
         size=size,
         full=full,
         kept_free=size - pages if full else 0.0,
         most_free=size - pages if full else min(kept_free(window.latest), size / 2),
-        held=List(pages - old, old, milliseconds / 1000),
+        held=Sublists(pages - old, old, milliseconds / 1000),
         tables=tables,
         resting=resting,
         scanned=beside,
@@ -264,7 +264,9 @@ def _levels(window: Window) -> float:
     return levels / rows if rows else _VISIT.levels
 
 
-def _tables(window: Window, scans: Mapping[str, ScanFacts], held: float) -> tuple[dict[str, Table], dict[str, Table]]:
+def _tables(
+    window: Window, scans: Mapping[str, ScanFacts], held: float
+) -> tuple[dict[str, TableReads], dict[str, TableReads]]:
     """The tables that are read by anything but scans, and those that were asked for and read nothing.
 
     ``held`` are the pool's pages.
@@ -277,8 +279,8 @@ def _tables(window: Window, scans: Mapping[str, ScanFacts], held: float) -> tupl
     resident = _residents(window, pages, held)
     files = {f"{table.schema}.{table.table}": table for table in window.latest[TABLE_FILES] or ()}
     asked = _asked(window)
-    read: dict[str, Table] = {}
-    resting: dict[str, Table] = {}
+    read: dict[str, TableReads] = {}
+    resting: dict[str, TableReads] = {}
     for name in sorted(pages.keys() & (files.keys() | asked)):
         by_lookups, since_start = 0.0, 0.0
         if name in files:
@@ -289,10 +291,10 @@ def _tables(window: Window, scans: Mapping[str, ScanFacts], held: float) -> tupl
         if not pages[name] or not (by_lookups or (name in asked and name not in scans)):
             continue
         kept = None if resident is None else resident.get(name, 0.0)
-        table = Table(pages[name], by_lookups / window.seconds, kept, since_start)
+        table = TableReads(pages[name], by_lookups / window.seconds, kept, since_start)
         (read if by_lookups else resting)[name] = table
     if window.latest[TABLE_IO] is None and not read:  # any table may be asked for
-        resting[OTHERS] = Table(held, 0.0)
+        resting[OTHERS] = TableReads(held, 0.0)
     return read, resting
 
 

@@ -14,8 +14,8 @@ from advisor.models.lru.errors import TooManySteps
 from advisor.models.lru.popularity import Pages
 from advisor.models.lru.scenario import MOST_PAGES
 from advisor.pool import bounds
-from advisor.pool.evidence import Evidence
-from advisor.pool.load import Load, load
+from advisor.pool.evidence import PoolEvidence
+from advisor.pool.load import SmoothLoad, load
 from advisor.pool.scanned import Prediction, Scanned, begun, predict
 
 MOST_LOADS = 8
@@ -70,8 +70,8 @@ class Fitted:
         predictions: So far.
     """
 
-    evidence: Evidence
-    smooth: Load | None
+    evidence: PoolEvidence
+    smooth: SmoothLoad | None
     hurried: bool
     kept: tuple[Pages, ...]
     lookups: tuple[tuple[Pages, ...], ...]
@@ -107,7 +107,7 @@ class Loads:
         """Nothing is kept yet."""
         self._kept: list[Fitted] = []
 
-    def of(self, evidence: Evidence, check_time: Callable[[], None]) -> Fitted:
+    def of(self, evidence: PoolEvidence, check_time: Callable[[], None]) -> Fitted:
         """The load of some evidence, or of earlier evidence that was nearly the same: as ``fitted``."""
         kept = next((one for one in self._kept if _stands(one.evidence, evidence)), None)
         kept = kept or fitted(evidence, check_time)
@@ -115,7 +115,7 @@ class Loads:
         return kept
 
 
-def _stands(before: Evidence, now: Evidence) -> bool:
+def _stands(before: PoolEvidence, now: PoolEvidence) -> bool:
     """Whether the load of earlier evidence explains this, too."""
     if before.tables.keys() != now.tables.keys() or before.full is not now.full:
         return False
@@ -132,7 +132,7 @@ def _stands(before: Evidence, now: Evidence) -> bool:
     return before.scanned.same(now.scanned) and all(abs(a - b) <= _FIT.moved * whole for a, b, whole in moved)
 
 
-def fitted(evidence: Evidence, check_time: Callable[[], None]) -> Fitted:
+def fitted(evidence: PoolEvidence, check_time: Callable[[], None]) -> Fitted:
     """Fit a load to some evidence.
 
     Args:
@@ -153,7 +153,7 @@ def fitted(evidence: Evidence, check_time: Callable[[], None]) -> Fitted:
     return Fitted(evidence, smooth, hurried, kept, lookups, beside)
 
 
-def _swept(evidence: Evidence) -> bool:
+def _swept(evidence: PoolEvidence) -> bool:
     """Whether what lookups read comes and goes with the scans.
 
     Lookups alone evict no page that they read before the next scan does. So a page that is absent is read only once
@@ -165,7 +165,7 @@ def _swept(evidence: Evidence) -> bool:
 
 
 def _heaviest(
-    evidence: Evidence, kept: tuple[Pages, ...], check_time: Callable[[], None], *, swept: bool
+    evidence: PoolEvidence, kept: tuple[Pages, ...], check_time: Callable[[], None], *, swept: bool
 ) -> tuple[Pages, ...]:
     """The load that loses most of those that explain what is read beside scans."""
     alike = (*kept, *bounds.read(evidence.tables, evidence.room))
@@ -201,13 +201,13 @@ def _heaviest(
     return (*hot, Pages(others, evidence.by_lookups / others))
 
 
-def _hurried(evidence: Evidence) -> bool:
+def _hurried(evidence: PoolEvidence) -> bool:
     """Whether pages leave the old sublist too soon for a steady state."""
     old = evidence.held.old * evidence.room / evidence.pages if evidence.pages else 0.0
     return old < _FIT.hurried * evidence.held.old_seconds * (evidence.reads - evidence.by_scans + evidence.made_young)
 
 
-def _smooth(evidence: Evidence, check_time: Callable[[], None], *, hurried: bool) -> tuple[Load | None, bool]:
+def _smooth(evidence: PoolEvidence, check_time: Callable[[], None], *, hurried: bool) -> tuple[SmoothLoad | None, bool]:
     """Smooth popularity that explains the reads, and whether pages leave the old sublist too soon for it."""
     if not evidence.full:
         return None, hurried

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from advisor.models.lru.popularity import Pages
 from advisor.pool.search import Point, root, search
-from advisor.pool.steady import List, Regime, State
+from advisor.pool.steady import Regime, SteadyState, Sublists
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ _DISTRIBUTION = _distribution()
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableReads:
     """What was measured of a table.
 
     Attributes:
@@ -104,7 +104,7 @@ class Popularity:
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class SmoothLoad:
     """Popularity of the pages of each table.
 
     Attributes:
@@ -115,9 +115,9 @@ class Load:
 
     names: Sequence[str]
     groups: Sequence[Pages]
-    state: State
+    state: SteadyState
 
-    def times(self, name: str, then: State) -> float:
+    def times(self, name: str, then: SteadyState) -> float:
         """How many times as much is read of a table, or of the tables that it is one of, as today."""
         own = self._own(name)
         return math.fsum(then.reads[own]) / max(math.fsum(self.state.reads[own]), _LEAST)
@@ -146,11 +146,11 @@ class Load:
 
 
 def load(
-    tables: Mapping[str, Table],
-    held: List,
+    tables: Mapping[str, TableReads],
+    held: Sublists,
     made_young: float,
     check_time: Callable[[], None] = lambda: None,
-) -> Load | None:
+) -> SmoothLoad | None:
     """The load that explains the reads and the residents of each table, and the pages made young.
 
     Args:
@@ -173,7 +173,7 @@ def load(
     if read <= 0.0 or made_young <= 0.0 or min(held.old, held.young) <= 0.0:
         return None
 
-    def evaluate(at: Point) -> tuple[Point, tuple[list[Popularity], Regime, State]]:
+    def evaluate(at: Point) -> tuple[Point, tuple[list[Popularity], Regime, SteadyState]]:
         check_time()
         old_seconds, young_seconds = (math.exp(min(max(logarithm, -_GRID.longest), _GRID.longest)) for logarithm in at)
         regime = Regime(held, old_seconds, young_seconds, read)
@@ -185,7 +185,7 @@ def load(
             young += popularity.pages * stay.young
             promoted += popularity.pages * stay.made_young
         error = math.log(held.young / max(young, _LEAST)), math.log(made_young / max(promoted, _LEAST))
-        return error, (fitted, regime, State(read, promoted, old_seconds, young_seconds, ()))
+        return error, (fitted, regime, SteadyState(read, promoted, old_seconds, young_seconds, ()))
 
     seconds = math.log(held.old / (read + made_young))
     solution = search(evaluate, (seconds, seconds))
@@ -194,19 +194,19 @@ def load(
     fitted, regime, state = solution
     groups = [group for popularity in fitted for group in popularity.groups()]
     reads = tuple(group.pages * regime.of(group.rate).read for group in groups)
-    return Load(list(some), groups, replace(state, read=math.fsum(reads), reads=reads))
+    return SmoothLoad(list(some), groups, replace(state, read=math.fsum(reads), reads=reads))
 
 
-def residents_known(tables: Collection[Table]) -> bool:
+def residents_known(tables: Collection[TableReads]) -> bool:
     """Whether the server tells what the pool holds of each of these tables."""
     return all(table.resident is not None for table in tables)
 
 
-def _as_one(tables: Collection[Table], resident: float) -> Table:
-    return Table(_pages(tables), math.fsum(table.reads for table in tables), resident)
+def _as_one(tables: Collection[TableReads], resident: float) -> TableReads:
+    return TableReads(_pages(tables), math.fsum(table.reads for table in tables), resident)
 
 
-def _pages(tables: Collection[Table]) -> float:
+def _pages(tables: Collection[TableReads]) -> float:
     return math.fsum(table.pages for table in tables)
 
 
@@ -254,7 +254,7 @@ class _Stays:
                 made_young += weight * (low[3] + part * (high[3] - low[3]))
         return _Mean(resident, young, read, made_young)
 
-    def fit(self, table: Table) -> Popularity:
+    def fit(self, table: TableReads) -> Popularity:
         """The distribution by what is read of a table, and by what the pool holds of it."""
         share = min(max((table.resident or 0.0) / table.pages, _GRID.none / table.pages), _GRID.all)
         lowest, highest = (

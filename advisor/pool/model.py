@@ -15,7 +15,7 @@ from advisor.pool.curve import Size
 from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable, answerable
 from advisor.pool.estimate import Explained, explained
 from advisor.pool.fitting import NEGLIGIBLE, Loads
-from advisor.pool.scanned import Prediction, Reads, Scanned
+from advisor.pool.scanned import Prediction, ReadRates, Scanned
 from advisor.pool.settings import POOL_SIZE
 from advisor.pool.tables import MOST_TABLES, is_measured, table_name
 
@@ -97,7 +97,7 @@ class PoolModel:
     @answerable()
     def reads(
         self, changes: Mapping[str, float], *, strained: bool = False, lookups: tuple[Pages, ...] | None = None
-    ) -> Reads:
+    ) -> ReadRates:
         """The pages read after some changes, relative to those measured today; without changes these themselves.
 
         Args:
@@ -111,7 +111,7 @@ class PoolModel:
         size = self.size(changes) if lookups is None and not strained else None
         if size is not None:
             per_second = self.today.workload.scans_per_second
-            return Reads(size.per_pass, per_second, size.reads.expected - size.scans)
+            return ReadRates(size.per_pass, per_second, size.reads.expected - size.scans)
         return self.explained.reads(changes, self.loads[0] if lookups is None else lookups, strained=strained)
 
     def size(self, changes: Mapping[str, float]) -> Size | None:

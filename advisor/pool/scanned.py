@@ -157,7 +157,7 @@ class Prediction:
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class ReadRates:
     """Pages read: as measured today, or as expected after a change.
 
     Attributes:

@@ -32,7 +32,7 @@ _LEAST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class List:
+class Sublists:
     """The list.
 
     Attributes:
@@ -46,7 +46,7 @@ class List:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class SteadyState:
     """The steady state.
 
     Attributes:
@@ -62,7 +62,7 @@ class State:
     reads: tuple[float, ...]
 
 
-def settle(pages: Sequence[Pages], held: List, near: State | None = None) -> State | None:
+def settle(pages: Sequence[Pages], held: Sublists, near: SteadyState | None = None) -> SteadyState | None:
     """The steady state under these accesses.
 
     None where pages leave the old sublist before innodb_old_blocks_time has passed: none becomes young then, and what
@@ -77,14 +77,14 @@ def settle(pages: Sequence[Pages], held: List, near: State | None = None) -> Sta
     asked = math.fsum(group.pages * group.rate for group in pages)
     size = held.young + held.old
     if whole <= size:
-        return State(0.0, 0.0, math.inf, math.inf, (0.0,) * len(pages))
+        return SteadyState(0.0, 0.0, math.inf, math.inf, (0.0,) * len(pages))
     at: Point
     if near is not None and near.read:
         at = (math.log(near.old_seconds), math.log(near.young_seconds), math.log(near.read))
     else:
         at = _start(whole, asked, size)
 
-    def evaluate(at: Point) -> tuple[Point, State]:
+    def evaluate(at: Point) -> tuple[Point, SteadyState]:
         return _evaluate(pages, held, at)
 
     return search(evaluate, at) or (search(evaluate, _start(whole, asked, size)) if near is not None else None)
@@ -95,7 +95,7 @@ def _start(whole: float, asked: float, size: float) -> Point:
     return (seconds, seconds, math.log(asked * max(1 - size / whole, 0.01)))
 
 
-def _evaluate(pages: Sequence[Pages], held: List, at: Point) -> tuple[Point, State]:
+def _evaluate(pages: Sequence[Pages], held: Sublists, at: Point) -> tuple[Point, SteadyState]:
     """How far sublists and reads are off, as logarithms, and the state.
 
     ``at`` are the logarithms of the two times, and of the pages read a second.
@@ -116,7 +116,7 @@ def _evaluate(pages: Sequence[Pages], held: List, at: Point) -> tuple[Point, Sta
         math.log(max(young, _LEAST) / held.young),
         at[2] - math.log(max(read, 1e-300)),
     )
-    return error, State(read, made_young, old_seconds, young_seconds, tuple(reads))
+    return error, SteadyState(read, made_young, old_seconds, young_seconds, tuple(reads))
 
 
 class Stay(NamedTuple):
@@ -142,7 +142,7 @@ class Regime:
         read: Pages read a second.
     """
 
-    def __init__(self, held: List, old_seconds: float, young_seconds: float, read: float) -> None:
+    def __init__(self, held: Sublists, old_seconds: float, young_seconds: float, read: float) -> None:
         self._wait = min(held.old_seconds, old_seconds)
         self._old_seconds = old_seconds
         quarter = _QUARTER * held.young / max(read, _LEAST)

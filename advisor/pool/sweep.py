@@ -16,7 +16,7 @@ from advisor.pool.errors import Refused, Unanswerable
 from advisor.pool.fitting import Loads
 from advisor.pool.model import PoolModel
 from advisor.pool.ranges import POINTS, spread
-from advisor.pool.scanned import Reads
+from advisor.pool.scanned import ReadRates
 from advisor.pool.settings import refuse_unknown, values_as_set
 from advisor.pool.trials import LEFT, OTHERS, deviation
 
@@ -69,7 +69,7 @@ class _Point:
         left: Pages in the pool for what is not scanned.
     """
 
-    reads: Reads
+    reads: ReadRates
     left: float
 
 

@@ -12,7 +12,7 @@ from advisor.facts.choice import Choice
 from advisor.pool.choice import EQUAL, smallest_size
 from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable
 from advisor.pool.model import PoolModel
-from advisor.pool.scanned import Reads
+from advisor.pool.scanned import ReadRates
 from advisor.pool.settings import POOL_SIZE
 
 _PCT = "innodb_old_blocks_pct"
@@ -45,10 +45,10 @@ class Trial:
     model: PoolModel
     setting: str
     value: float
-    now: Reads
-    then: Reads
-    worst: Reads
-    best: Reads
+    now: ReadRates
+    then: ReadRates
+    worst: ReadRates
+    best: ReadRates
 
     @classmethod
     def of(cls, model: PoolModel, setting: str, value: float) -> Trial:
@@ -226,7 +226,7 @@ def _reads(model: PoolModel, setting: str, value: float, most: float = math.inf)
     return most_read
 
 
-def _futures(model: PoolModel, setting: str, value: float) -> Iterator[Reads]:
+def _futures(model: PoolModel, setting: str, value: float) -> Iterator[ReadRates]:
     """The reads to expect with a value, then what may come instead."""
     changes = _change(model, setting, value)
     yield model.reads(changes)
@@ -234,7 +234,7 @@ def _futures(model: PoolModel, setting: str, value: float) -> Iterator[Reads]:
         yield model.reads(changes, strained=True, lookups=lookups)
 
 
-def _all(reads: Reads) -> float:
+def _all(reads: ReadRates) -> float:
     return reads.all
 
 

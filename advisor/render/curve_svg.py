@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from advisor.contract.templates import binary, duration, exact_binary, value_text
 from advisor.contract.visible import visible
-from advisor.pool.answer import MissCurve, Reads
+from advisor.pool.answer import ExpectedReads, MissCurve
 from advisor.render.phrases import shortened
 
 _WIDTH, _LEFT, _RIGHT, _TOP, _HEIGHT = 720.0, 78.0, 700.0, 58.0, 340.0
@@ -175,7 +175,7 @@ def _key(root: ET.Element, x: float, y: float, kind: str, name: str) -> None:
     _label(root, x + 32, y + 4, name, "")
 
 
-def _reads(reads: Reads) -> str:
+def _reads(reads: ExpectedReads) -> str:
     return f"{value_text(reads.expected)} ({value_text(reads.low)} to {value_text(reads.high)})"
 
 

@@ -22,7 +22,7 @@ FLUID = 64
 
 
 @dataclass(slots=True)
-class Counts:
+class PageCounts:
     """Pages read and promoted so far."""
 
     read: float = 0.0
@@ -54,7 +54,7 @@ class Instance:
         self.list = LruList()
         self.free = float(pages)
         self.clock = 0.0
-        self.counts = Counts()
+        self.counts = PageCounts()
         self.usual = 0.0
         self.due = 0.0
         self.steps = 0

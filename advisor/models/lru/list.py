@@ -20,7 +20,7 @@ RARELY, FEW, MANY = 8, 32, 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Sublists:
+class SublistPages:
     """Pages of an object in the young and in the old sublist."""
 
     young: float
@@ -228,7 +228,7 @@ class LruList:
                 for run in layer.runs:
                     self._of.setdefault(run.object, []).append(run)
 
-    def resident(self, object_: str) -> Sublists:
+    def resident(self, object_: str) -> SublistPages:
         """Pages of an object that are in the list."""
         young = old = 0.0
         for run in self.runs(object_):
@@ -236,7 +236,7 @@ class LruList:
                 old += run.pages
             else:
                 young += run.pages
-        return Sublists(young, old)
+        return SublistPages(young, old)
 
 
 def _tidied(layers: deque[Layer]) -> deque[Layer]:

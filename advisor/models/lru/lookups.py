@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import repeat
 from operator import add, mul, sub
 
-from advisor.models.lru.instance import Counts, Instance
+from advisor.models.lru.instance import Instance, PageCounts
 from advisor.models.lru.popularity import PageGroup
 from advisor.models.lru.runs import NOTHING, Run
 
@@ -29,7 +29,7 @@ matters when in the step a page was read. As many slices go into innodb_old_bloc
 FEW = 8.0  # pages: a slice that moves no more is fine enough
 
 
-class Lookups:
+class LookupSlices:
     """Point accesses that are spread evenly over a time.
 
     Args:
@@ -81,7 +81,7 @@ class Lookups:
                     done += rest
                 since, counts, clock = done, replace(self.at.counts), self.at.clock
 
-    def _go_on(self, part: float, factor: float, counts: Counts, clock: float) -> None:
+    def _go_on(self, part: float, factor: float, counts: PageCounts, clock: float) -> None:
         """Repeat the effect of the last slices for another part of the step; the present pages stay alike."""
         at = self.at
         evicted = factor * (at.clock - clock)

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from advisor.models.lru.errors import TooManySteps
-from advisor.models.lru.instance import EXTENT, FRAGMENTS, Counts, Instance
-from advisor.models.lru.list import Sublists
-from advisor.models.lru.lookups import Lookups
+from advisor.models.lru.instance import EXTENT, FRAGMENTS, Instance, PageCounts
+from advisor.models.lru.list import SublistPages
+from advisor.models.lru.lookups import LookupSlices
 from advisor.models.lru.popularity import PageGroup, Pages, chances, groups
 from advisor.models.lru.scanning import ScanPass
 from advisor.models.lru.scenario import Pass, Points, Pool, Repeat, Scan, Scenario, Step
@@ -42,7 +42,7 @@ class Simulation:
     """
 
     passes: tuple[Pass, ...]
-    resident: dict[str, Sublists]
+    resident: dict[str, SublistPages]
     steps: int
 
 
@@ -189,7 +189,7 @@ class _Simulator:
         def one(group: _Instances) -> None:
             share = group.shares[step.points]
             rates = [step.accesses * chance * share for chance in shares]
-            Lookups(
+            LookupSlices(
                 group.instance, step.points, group.groups[step.points], rates=rates, start=self.now, lasts=lasts
             ).run()
 
@@ -202,7 +202,7 @@ class _Simulator:
         total = [0.0] * 6
         for group in self.instances:
             instance = group.instance
-            instance.counts = counts = Counts()
+            instance.counts = counts = PageCounts()
             work(group)
             instance.list.tidy()
             self.measured += 1
@@ -219,10 +219,12 @@ class _Simulator:
             total = [had + group.count * value for had, value in zip(total, values, strict=True)]
         return Pass(self.step, object_, number, *total)
 
-    def resident(self, object_: str) -> Sublists:
+    def resident(self, object_: str) -> SublistPages:
         """Pages of an object in all instances."""
         held = [(group.count, group.instance.list.resident(object_)) for group in self.instances]
-        return Sublists(sum(n * sublists.young for n, sublists in held), sum(n * sublists.old for n, sublists in held))
+        return SublistPages(
+            sum(n * sublists.young for n, sublists in held), sum(n * sublists.old for n, sublists in held)
+        )
 
 
 class _Instances:

@@ -16,11 +16,11 @@ from advisor.models.lru.scenario import Pool
 from advisor.models.lru.workload import TableScan, Workload
 from advisor.pool.curve import Estimate, Size
 from advisor.pool.estimate import Explained, explain
-from advisor.pool.evidence import Evidence
-from advisor.pool.load import Table
+from advisor.pool.evidence import PoolEvidence
+from advisor.pool.load import TableReads
 from advisor.pool.scanned import Scanned
 from advisor.pool.settings import POOL_SIZE
-from advisor.pool.steady import List, Regime, settle
+from advisor.pool.steady import Regime, Sublists, settle
 from tests.advisor.building import server
 
 TIMES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0, 100.0)
@@ -29,7 +29,7 @@ FEW_TIMES = (0.75, 1.5, 100.0)
 BYTES = 2.0**30
 
 
-def scanned_of(held: List, workload: Workload, per_pass: dict[str, float]) -> Scanned:
+def scanned_of(held: Sublists, workload: Workload, per_pass: dict[str, float]) -> Scanned:
     pages = held.young + held.old
     pct = min(max(round(100 * held.old / pages), 5), 95)
     milliseconds = 1000 * held.old_seconds
@@ -46,11 +46,11 @@ def scanned_of(held: List, workload: Workload, per_pass: dict[str, float]) -> Sc
 
 
 def evidence_of(
-    tables: dict[str, Table], young: float, old: float, made_young: float, *, old_seconds: float = 1.0
-) -> Evidence:
+    tables: dict[str, TableReads], young: float, old: float, made_young: float, *, old_seconds: float = 1.0
+) -> PoolEvidence:
     reads = math.fsum(each.reads for each in tables.values())
-    held = List(young, old, old_seconds)
-    return Evidence(
+    held = Sublists(young, old, old_seconds)
+    return PoolEvidence(
         seconds=300.0,
         page_bytes=16_384.0,
         size=young + old,
@@ -69,12 +69,12 @@ def evidence_of(
     )
 
 
-def explained(found: Evidence) -> Explained:
+def explained(found: PoolEvidence) -> Explained:
     return explain(found, BYTES)
 
 
 @st.composite
-def adversarial(draw: st.DrawFn) -> Evidence:
+def adversarial(draw: st.DrawFn) -> PoolEvidence:
     """Anything that counters may say, whether some load can cause it or not."""
     pages = draw(st.floats(1e3, 1e7))
     tables, resting = {}, {}
@@ -82,13 +82,13 @@ def adversarial(draw: st.DrawFn) -> Evidence:
         size = draw(st.floats(1.0, 10 * pages))
         resident = draw(st.none() | st.floats(0.0, size))
         since_start = draw(st.floats(0.0, 1e12))
-        tables[f"shop.table{number}"] = Table(size, draw(st.floats(1e-6, 1e6)), resident, since_start)
+        tables[f"shop.table{number}"] = TableReads(size, draw(st.floats(1e-6, 1e6)), resident, since_start)
     known = all(each.resident is not None for each in tables.values())
     if not known:
         tables = {name: replace(each, resident=None) for name, each in tables.items()}
     for number in range(draw(st.integers(0, 1))):
         size = draw(st.floats(1.0, 10 * pages))
-        resting[f"shop.resting{number}"] = Table(size, 0.0, draw(st.floats(0.0, size)) if known else None)
+        resting[f"shop.resting{number}"] = TableReads(size, 0.0, draw(st.floats(0.0, size)) if known else None)
     share = draw(st.floats(0.06, 0.9))
     old_seconds = draw(st.sampled_from([0.0, 0.01, 1.0, 30.0]))
     unexplained = draw(st.floats(0.0, 1e3))
@@ -99,7 +99,7 @@ def adversarial(draw: st.DrawFn) -> Evidence:
 
 
 @st.composite
-def beside_scans(draw: st.DrawFn, scanned_tables: int) -> Evidence:
+def beside_scans(draw: st.DrawFn, scanned_tables: int) -> PoolEvidence:
     """The same beside scanned tables, of which a pass may find any part in the pool. A window lasts an hour at most."""
     found = draw(adversarial())
     scans, per_pass = [], {}
@@ -120,7 +120,7 @@ def every(size: Size) -> list[Estimate]:
     return [size.reads, *size.tables.values()]
 
 
-def obey(found: Evidence, times: tuple[float, ...]) -> None:
+def obey(found: PoolEvidence, times: tuple[float, ...]) -> None:
     """The answer is possible."""
     sizes = explained(found).sizes(times)
     assert [size.times for size in sizes] == sorted({1.0, *times})  # never blind
@@ -142,7 +142,7 @@ def obey(found: Evidence, times: tuple[float, ...]) -> None:
 
 @given(found=adversarial())
 @settings(max_examples=60)
-def test_whatever_was_measured_the_answer_is_possible(found: Evidence) -> None:
+def test_whatever_was_measured_the_answer_is_possible(found: PoolEvidence) -> None:
     obey(found, TIMES)
 
 
@@ -160,13 +160,13 @@ def test_whatever_was_measured_beside_scans_the_answer_is_possible(
 ) -> None:
     @given(found=beside_scans(scanned_tables))
     @settings(max_examples=examples, phases=[Phase.generate])  # to shrink one would take minutes
-    def check(found: Evidence) -> None:
+    def check(found: PoolEvidence) -> None:
         obey(found, times)
 
     check()
 
 
-def state_of(groups: dict[str, list[Pages]], held: List) -> Evidence | None:
+def state_of(groups: dict[str, list[Pages]], held: Sublists) -> PoolEvidence | None:
     """What the counters say of a pool under these accesses, by the closed form."""
     pages = [group for some in groups.values() for group in some]
     state = settle(pages, held)
@@ -178,14 +178,14 @@ def state_of(groups: dict[str, list[Pages]], held: List) -> Evidence | None:
         stays = [regime.of(rate) for _, rate in some]
         resident = math.fsum(number * (stay.old + stay.young) for (number, _), stay in zip(some, stays, strict=True))
         size = math.fsum(number for number, _ in some)
-        tables[name] = Table(size, math.fsum(state.reads[at : at + len(some)]), min(resident, size), 1e15)
+        tables[name] = TableReads(size, math.fsum(state.reads[at : at + len(some)]), min(resident, size), 1e15)
         at += len(some)
     tables = {name: each for name, each in tables.items() if each.reads > 1e-9}
     return evidence_of(tables, held.young, held.old, state.made_young, old_seconds=held.old_seconds)
 
 
 @st.composite
-def mixtures(draw: st.DrawFn) -> tuple[dict[str, list[Pages]], List]:
+def mixtures(draw: st.DrawFn) -> tuple[dict[str, list[Pages]], Sublists]:
     """Random accesses to some tables, and a list that holds a part of their pages."""
     groups = {
         f"shop.table{number}": [
@@ -195,13 +195,13 @@ def mixtures(draw: st.DrawFn) -> tuple[dict[str, list[Pages]], List]:
     }
     pages = math.fsum(number for some in groups.values() for number, _ in some)
     share = draw(st.floats(0.1, 0.6))
-    return groups, List(pages * share * 0.63, pages * share * 0.37, 0.0)
+    return groups, Sublists(pages * share * 0.63, pages * share * 0.37, 0.0)
 
 
 @given(load=mixtures(), times=st.floats(1.05, 3.0))
 @settings(max_examples=40)
 def test_no_independent_accesses_read_more_than_the_high_end_of_a_larger_pool(
-    load: tuple[dict[str, list[Pages]], List], times: float
+    load: tuple[dict[str, list[Pages]], Sublists], times: float
 ) -> None:
     groups, held = load
     found = state_of(groups, held)
@@ -218,7 +218,7 @@ def test_no_independent_accesses_read_more_than_the_high_end_of_a_larger_pool(
 @given(pages=st.floats(1e3, 1e7), share=st.floats(0.1, 0.6), times=st.floats(1.1, 4.0), rate=st.floats(1e-3, 1.0))
 @settings(max_examples=50)
 def test_where_all_pages_are_alike_the_bounds_meet(pages: float, share: float, times: float, rate: float) -> None:
-    held = List(pages * share * 0.63, pages * share * 0.37, 0.0)
+    held = Sublists(pages * share * 0.63, pages * share * 0.37, 0.0)
     found = state_of({"shop.orders": [Pages(pages, rate)]}, held)
     assert found is not None
     reads = explained(found).size(times).reads
@@ -229,7 +229,7 @@ def test_where_all_pages_are_alike_the_bounds_meet(pages: float, share: float, t
 
 @given(load=mixtures(), factor=st.floats(0.1, 50.0))
 @settings(max_examples=30)
-def test_twice_the_load_reads_twice_as_much(load: tuple[dict[str, list[Pages]], List], factor: float) -> None:
+def test_twice_the_load_reads_twice_as_much(load: tuple[dict[str, list[Pages]], Sublists], factor: float) -> None:
     found = state_of(*load)
     if found is None:
         return

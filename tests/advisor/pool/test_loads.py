@@ -14,18 +14,18 @@ from advisor.facts import facts
 from advisor.models.lru.workload import TableScan
 from advisor.observe.window import Window
 from advisor.pool import fitting
-from advisor.pool.evidence import Evidence, evidence
-from advisor.pool.load import Table
+from advisor.pool.evidence import PoolEvidence, evidence
+from advisor.pool.load import TableReads
 from advisor.pool.model import PoolModel
-from advisor.pool.steady import List
+from advisor.pool.steady import Sublists
 from advisor.rules import check
 from tests.advisor.building import RECORDING, RULES_FOLDER, captured, scanned
 
 SCAN = TableScan("shop.orders", 11_400, 20.0, 0.2, "normal")
-ITEMS = Table(20_000.0, 100.0, 8_000.0)
+ITEMS = TableReads(20_000.0, 100.0, 8_000.0)
 
 
-def before() -> Evidence:
+def before() -> PoolEvidence:
     """A table is scanned, and another one looked up."""
     window = Window(tuple(scanned(10.0 * n, n, 11_400 * n) for n in range(4)))
     found = evidence(window.snapshots, window, facts(window))
@@ -37,11 +37,11 @@ def before() -> Evidence:
 BEFORE = before()
 
 
-def moved(**changes: Any) -> Evidence:
+def moved(**changes: Any) -> PoolEvidence:
     return replace(BEFORE, tables={"shop.items": replace(ITEMS, **changes)})
 
 
-def scans(*some: TableScan, other_pages: int = BEFORE.scanned.workload.other_pages) -> Evidence:
+def scans(*some: TableScan, other_pages: int = BEFORE.scanned.workload.other_pages) -> PoolEvidence:
     workload = replace(BEFORE.scanned.workload, scans=some, other_pages=other_pages)
     return replace(BEFORE, scanned=replace(BEFORE.scanned, workload=workload))
 
@@ -52,7 +52,7 @@ class Fits:
     def __init__(self) -> None:
         self.made = 0
 
-    def __call__(self, found: Evidence, _check_time: Callable[[], None]) -> fitting.Fitted:
+    def __call__(self, found: PoolEvidence, _check_time: Callable[[], None]) -> fitting.Fitted:
         self.made += 1
         return fitting.Fitted(found, None, kept=(), lookups=((),), scanned=found.scanned, hurried=False)
 
@@ -78,7 +78,7 @@ def nothing() -> None:
         scans(replace(SCAN, period=20.8, pages=11_500, seconds=0.9)),
     ],
 )
-def test_evidence_that_moved_a_little_needs_no_new_fit(now: Evidence, made: Fits) -> None:
+def test_evidence_that_moved_a_little_needs_no_new_fit(now: PoolEvidence, made: Fits) -> None:
     loads = fitting.Loads()
     first, kept = (loads.of(each, nothing) for each in (BEFORE, now))
     assert made.made == 1
@@ -92,8 +92,8 @@ def test_evidence_that_moved_a_little_needs_no_new_fit(now: Evidence, made: Fits
         moved(resident=9_000.0),
         replace(BEFORE, tables={}),
         replace(BEFORE, made_young=100.0),
-        replace(BEFORE, held=List(BEFORE.held.young / 2, BEFORE.held.old, 1.0)),
-        replace(BEFORE, resting={"shop.ledger": Table(5_000.0, 0.0, 5_000.0)}),
+        replace(BEFORE, held=Sublists(BEFORE.held.young / 2, BEFORE.held.old, 1.0)),
+        replace(BEFORE, resting={"shop.ledger": TableReads(5_000.0, 0.0, 5_000.0)}),
         replace(BEFORE, scanned=replace(BEFORE.scanned, settings={"innodb_old_blocks_pct": 60.0})),
         replace(BEFORE, scanned=replace(BEFORE.scanned, reserved=400)),
         scans(replace(SCAN, pages=13_000)),
@@ -103,7 +103,7 @@ def test_evidence_that_moved_a_little_needs_no_new_fit(now: Evidence, made: Fits
         scans(SCAN, other_pages=4_000),
     ],
 )
-def test_evidence_that_moved_much_does_not_stand(now: Evidence, made: Fits) -> None:
+def test_evidence_that_moved_much_does_not_stand(now: PoolEvidence, made: Fits) -> None:
     loads = fitting.Loads()
     for each in (BEFORE, now):
         loads.of(each, nothing)

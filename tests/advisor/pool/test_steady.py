@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from advisor.models.lru.popularity import Pages
 from advisor.models.lru.scenario import Points, Pool, Scenario
-from advisor.pool.steady import List, State, settle
+from advisor.pool.steady import SteadyState, Sublists, settle
 from exporter.midpoint import TOLERANCE, old_target
 from tests.advisor.models.lru import reference
 
@@ -25,7 +25,7 @@ def zipf(pages: float, skew: float, per_second: float) -> list[Pages]:
     return [Pages(number, per_second * weight / whole) for number, weight in groups]
 
 
-def settled(pages: list[Pages], held: List) -> State:
+def settled(pages: list[Pages], held: Sublists) -> SteadyState:
     found = settle(pages, held)
     assert found is not None
     return found
@@ -42,7 +42,7 @@ def test_it_is_the_page_exact_list_on_average(skew: float, pool: int) -> None:
     exact = reference.simulate(Scenario(pool=size, steps=steps))
     last = exact[len(exact) // 2 :]
     old = old_target(pool, 37) - TOLERANCE
-    found = settled(zipf(PAGES, skew, PER_SECOND), List(pool - old, old, TIME_MS / 1000))
+    found = settled(zipf(PAGES, skew, PER_SECOND), Sublists(pool - old, old, TIME_MS / 1000))
     assert found.read == pytest.approx(sum(each.pages_read for each in last) / len(last) / ROUND, rel=0.02)
     assert found.made_young == pytest.approx(sum(each.made_young for each in last) / len(last) / ROUND, rel=0.03)
 
@@ -50,7 +50,7 @@ def test_it_is_the_page_exact_list_on_average(skew: float, pool: int) -> None:
 @given(pages=st.floats(100, 1e9), share=st.floats(0.05, 0.9), pct=st.floats(0.05, 0.9))
 def test_pages_that_are_all_alike_are_in_the_pool_by_its_share(pages: float, share: float, pct: float) -> None:
     size = pages * share
-    found = settled([Pages(pages, 1.0)], List(size * (1 - pct), size * pct, 0.0))
+    found = settled([Pages(pages, 1.0)], Sublists(size * (1 - pct), size * pct, 0.0))
     assert found.read == pytest.approx(pages - size, rel=1e-3)
     assert sum(found.reads) == pytest.approx(found.read)
 
@@ -64,13 +64,13 @@ def test_pages_that_are_all_alike_are_in_the_pool_by_its_share(pages: float, sha
 def test_a_larger_pool_reads_less(pages: float, skew: float, smaller: float, times: float) -> None:
     asked = zipf(pages, skew, pages)
     size = pages * smaller
-    reads = [settled(asked, List(each * 0.63, each * 0.37, 0.0)).read for each in (size, size * times)]
+    reads = [settled(asked, Sublists(each * 0.63, each * 0.37, 0.0)).read for each in (size, size * times)]
     assert reads[1] <= reads[0] * (1 + 1e-3)
 
 
 def test_a_pool_that_holds_all_reads_nothing() -> None:
-    assert settled([Pages(100.0, 1.0)], List(70.0, 30.0, 1.0)).read == 0.0
+    assert settled([Pages(100.0, 1.0)], Sublists(70.0, 30.0, 1.0)).read == 0.0
 
 
 def test_pages_that_leave_before_the_time_is_over_have_no_steady_state() -> None:
-    assert settle([Pages(10_000.0, 1.0)], List(630.0, 370.0, 1.0)) is None
+    assert settle([Pages(10_000.0, 1.0)], Sublists(630.0, 370.0, 1.0)) is None
