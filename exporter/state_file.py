@@ -206,34 +206,29 @@ class StateFile:
     def _locked(self) -> int | None:
         """The descriptor of the lock, which the kernel releases when the process ends, however it ends."""
         path = self.path.with_suffix(".lock")
-        descriptor = None
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             descriptor = os.open(path, flags, 0o600)
+        except OSError as error:
+            log.warning("cannot lock %s, so another sidecar may use it too: %s", path.parent, error.strerror)
+            return None
+        try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            holder = _holder(descriptor)
+            with os.fdopen(descriptor, "rb") as file:
+                note = file.read(200).decode("ascii", "replace")
+            holder = f" ({note})" if note.startswith("process ") and note.isprintable() else ""
             raise InUse(
                 f"{path.parent} is in use for {self._address} by another sidecar{holder}: "
                 "end that one, or name another --state-dir"
             ) from None
         except OSError as error:
-            log.warning("cannot lock %s, so another sidecar may use it too: %s", path.parent, error.strerror)
-            return descriptor
+            log.warning("%s has no locks, so another sidecar may use it too: %s", path.parent, error.strerror)
         with contextlib.suppress(OSError):  # a full disk: the lock holds without the note
             os.truncate(descriptor, 0)
             os.write(descriptor, f"process {os.getpid()} on {os.uname().nodename}".encode())
         return descriptor
-
-
-def _holder(descriptor: int | None) -> str:
-    """Who has the lock, by its note."""
-    if descriptor is None:
-        return ""
-    with os.fdopen(descriptor, "rb") as file:
-        note = file.read(200).decode("ascii", "replace")
-    return f" ({note})" if note.startswith("process ") and note.isprintable() else ""
 
 
 def _writable(path: Path) -> sqlite3.Connection:
