@@ -14,7 +14,7 @@ from typing import Any
 
 from advisor.contract.fleet import FleetReport
 from advisor.fleet.progress import Progress
-from advisor.fleet.reading import Options, read
+from advisor.fleet.reading import ReadingOptions, read
 from advisor.rules.rulebook import Rulebook
 from lab import demo, servers
 from lab.bench import exporters
@@ -40,7 +40,9 @@ def main() -> None:
         started = stack.enter_context(prometheus.running(folder, jobs, interval=_SCRAPE_SECONDS))
         demo.say(f"Prometheus: {started.url}; in {_WATCHED_SECONDS:.0f} s the fleet is read")
         time.sleep(_WATCHED_SECONDS)
-        options = Options(started.url, Rulebook(RULES_FOLDER).rule_set, window=WINDOW_SECONDS, model_seconds=60.0)
+        options = ReadingOptions(
+            started.url, Rulebook(RULES_FOLDER).rule_set, window=WINDOW_SECONDS, model_seconds=60.0
+        )
         report: FleetReport = asyncio.run(read(options, Progress()))
     RECORD.write_text(report.model_dump_json(indent=1, by_alias=True) + "\n", encoding="utf-8")
 

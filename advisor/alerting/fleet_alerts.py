@@ -15,7 +15,7 @@ from advisor.alerting.alert import Alert, described, labels_of, one_line, shorte
 from advisor.alerting.schedule import AlertSchedule
 from advisor.contract.fleet import FleetFinding, FleetReport, Source
 from advisor.contract.links import Links
-from advisor.fleet.watch import Watch
+from advisor.fleet.watch import FleetWatch
 from advisor.render import blocks, fleet, phrases
 from advisor.rules.rulebook import Rulebook
 
@@ -50,7 +50,7 @@ class FleetAlerts:
         self._absent: dict[str, int] = {}
         self._last: FleetReport | None = None
 
-    async def look(self, watch: Watch, labels: Mapping[str, str]) -> tuple[list[Alert], bool]:
+    async def look(self, watch: FleetWatch, labels: Mapping[str, str]) -> tuple[list[Alert], bool]:
         """The alerts to send now, and whether there is a report.
 
         Args:

@@ -21,10 +21,10 @@ from advisor.cli.options import SEVERITIES, SetupOptions, rules_options, web_con
 
 if TYPE_CHECKING:
     from advisor.contract.fleet import FleetReport
-    from advisor.fleet.client import PrometheusError
+    from advisor.fleet.client import QueryError
     from advisor.fleet.identity import Identity
-    from advisor.fleet.progress import Progress, Stage
-    from advisor.fleet.reading import Options
+    from advisor.fleet.progress import Progress, ReadingStage
+    from advisor.fleet.reading import ReadingOptions
     from advisor.outgoing.settings import ClientSettings
     from advisor.rules.rulebook import Rulebook
     from exporter.server import Managed
@@ -233,7 +233,7 @@ def fleet(
     from advisor.cli.output import replace, writable
     from advisor.cli.setup import load_setup
     from advisor.contract.recommendation import Severity
-    from advisor.fleet.reading import Options, read
+    from advisor.fleet.reading import ReadingOptions, read
 
     if server is not None and shard is not None:
         raise click.UsageError("--server and --shard do not go together")
@@ -245,7 +245,7 @@ def fleet(
     logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
     labels = _identity(identity, replica_labels)
     rules, _ = load_setup(setup)
-    options = Options(
+    options = ReadingOptions(
         url=url,
         rules=rules.rule_set,
         selector=selector,
@@ -322,7 +322,7 @@ def _serve(
     from advisor.alerting.alert import OWN_LABELS
     from advisor.alerting.fleet_alerts import FleetAlerts
     from advisor.cli.listening import listening, reload_on_hangup
-    from advisor.fleet.watch import Watch
+    from advisor.fleet.watch import FleetWatch
     from advisor.http import fleet as service
     from advisor.http.foundation import Background
     from advisor.http.web_settings import WebSettings
@@ -332,7 +332,7 @@ def _serve(
     logs.begin(logging.INFO)
     web = None if web_config is None else WebSettings(web_config)
     notifier = alerting.notifier()
-    watch = Watch(read, every)
+    watch = FleetWatch(read, every)
     with listening(listen, web) as listener:
         links = addresses.links(listener.scheme, listener.port)
         reload_on_hangup(rules)
@@ -344,26 +344,26 @@ def _serve(
         listener.run(app, addresses)
 
 
-def _report(options: Options) -> FleetReport:
+def _report(options: ReadingOptions) -> FleetReport:
     """One reading. Raises Unusable where there is no report."""
     import asyncio
 
-    from advisor.fleet.client import PrometheusError
+    from advisor.fleet.client import QueryError
     from advisor.fleet.reading import UnknownServer, read
 
     try:
         with _progress() as progress:
             return asyncio.run(read(options, progress))
-    except PrometheusError as error:
+    except QueryError as error:
         raise Unusable(f"{options.url}: {error}{_hint(error)}") from error
     except UnknownServer as error:
         raise Unusable(str(error)) from None
 
 
-def _hint(error: PrometheusError) -> str:
-    from advisor.fleet.client import Refused
+def _hint(error: QueryError) -> str:
+    from advisor.fleet.client import QueryRefused
 
-    hint = _HINTS.get(error.status) if isinstance(error, Refused) else None
+    hint = _HINTS.get(error.status) if isinstance(error, QueryRefused) else None
     return f" ({hint})" if hint else ""
 
 
@@ -409,7 +409,7 @@ def _progress() -> Iterator[Progress]:
     with Bars(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bars:
         task = bars.add_task("", total=None)
 
-        def show(stage: Stage, servers: int, of: int) -> None:
+        def show(stage: ReadingStage, servers: int, of: int) -> None:
             bars.update(task, description=stage.value, completed=servers, total=of or None, refresh=True)
 
         yield Progress(show)

@@ -111,7 +111,7 @@ def estimate(name: str, series: Days, server: Server | None, may_read: float) ->
         return ONLY_DOWNSAMPLED_DAYS if series.downsampled else YOUNG
     if len(set(series.sizes)) > 1:
         return RESIZED
-    pool = None if server is None else Pool.of(series, server)
+    pool = None if server is None else ServerPool.of(series, server)
     if server is None or pool is None or series.reads is None or series.gets is None:
         return UNKNOWN
     if refuses(server, SETTING, pool.bytes):
@@ -157,7 +157,7 @@ TRIAL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class ServerPool:
     """A server's buffer pool.
 
     Attributes:
@@ -175,7 +175,7 @@ class Pool:
     loaded: float
 
     @classmethod
-    def of(cls, series: Days, server: Server) -> Pool | None:
+    def of(cls, series: Days, server: Server) -> ServerPool | None:
         """The pool of a server; None where a setting is not known."""
         get = series.settings.get
         size, page = get("innodb_buffer_pool_size"), get("innodb_page_size")
@@ -237,7 +237,7 @@ class _ReadCurve:
         return most - expected
 
 
-def _by_warm_ups(series: Days, reads: float, gets: float, pool: Pool, server: Server) -> _ReadCurve | None:
+def _by_warm_ups(series: Days, reads: float, gets: float, pool: ServerPool, server: Server) -> _ReadCurve | None:
     counters = (series.filling.get(name, {}) for name in ("pages", "read", "gets"))
     measured = warm_ups(*counters, pool_pages=pool.pages, loaded=pool.loaded, mariadb=server.mariadb)
     if not measured:
@@ -260,7 +260,7 @@ def _largest(measured: Sequence[WarmUp], pages: float, least: float) -> tuple[fl
     return expected, max(expected, *(warm_up.most(known) for warm_up, known in pages_of.items()))
 
 
-def _by_model(series: Days, reads: float, pool: Pool) -> _ReadCurve | None:
+def _by_model(series: Days, reads: float, pool: ServerPool) -> _ReadCurve | None:
     sizes = {pool.bytes: (reads, reads)}
     for times, (rise, most) in series.rises.items():
         size = in_chunks(-(-with_room(times * pool.bytes) // _MIB) * _MIB, pool.step)

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 import httpcore
 
 from advisor.fleet.progress import QueryOutcome
-from advisor.fleet.series import Answer, Grid, Series
+from advisor.fleet.series import Grid, QueryAnswer, QuerySeries
 from advisor.outgoing import connections
 from advisor.outgoing.connections import Connections
 from advisor.outgoing.settings import ClientSettings, client_settings
@@ -40,15 +40,15 @@ _NOT_LIMITS = (401, 403, 404, 429)
 _PASSING = (408, 425, 429)
 
 
-class PrometheusError(Exception):
+class QueryError(Exception):
     """A query has no answer; the text says why."""
 
 
-class Unreachable(PrometheusError):
+class PrometheusUnreachable(QueryError):
     """There is no connection, or what answers is no Prometheus."""
 
 
-class Refused(PrometheusError):
+class QueryRefused(QueryError):
     """An answer that is an error.
 
     Attributes:
@@ -67,7 +67,7 @@ class Refused(PrometheusError):
         return 300 <= self.status < 500 and self.status not in _PASSING
 
 
-class LimitHit(PrometheusError):
+class LimitHit(QueryError):
     """The query is too large or takes too long: one about fewer servers may have an answer."""
 
 
@@ -75,10 +75,10 @@ class TooSlow(LimitHit):
     """It takes too long: nothing was answered until the limit for a query."""
 
 
-_OUTCOMES = {LimitHit: QueryOutcome.LIMIT, TooSlow: QueryOutcome.LIMIT, Refused: QueryOutcome.REFUSED}
+_OUTCOMES = {LimitHit: QueryOutcome.LIMIT, TooSlow: QueryOutcome.LIMIT, QueryRefused: QueryOutcome.REFUSED}
 
 
-class Prometheus:
+class PrometheusClient:
     """A client. `async with` closes its connections.
 
     Attributes:
@@ -115,7 +115,7 @@ class Prometheus:
     ) -> None:
         await self._connections.aclose()
 
-    async def instant(self, query: str, at: float) -> Answer:
+    async def instant(self, query: str, at: float) -> QueryAnswer:
         """The series of a query at a time. An incomplete answer is asked for once more.
 
         Args:
@@ -135,10 +135,10 @@ class Prometheus:
         """
         answer = await self._ask("/api/v1/query", {"query": "vector(time())"})
         if not answer.series:
-            raise Unreachable("it does not know the time")
+            raise PrometheusUnreachable("it does not know the time")
         return answer.series[0].value
 
-    async def grid(self, query: str, grid: Grid) -> Answer:
+    async def grid(self, query: str, grid: Grid) -> QueryAnswer:
         """The series of a query at each time of a grid, like `instant`.
 
         Raises:
@@ -146,7 +146,7 @@ class Prometheus:
         """
         return await self._ask("/api/v1/query_range", {"query": query, **_times(grid)})
 
-    async def downsampled(self, query: str, grid: Grid) -> Answer:
+    async def downsampled(self, query: str, grid: Grid) -> QueryAnswer:
         """The same with downsampled data, where Thanos has any: they show that there was a sample, and no number.
 
         Raises:
@@ -154,7 +154,7 @@ class Prometheus:
         """
         return await self._ask("/api/v1/query_range", {"query": query, **_times(grid)}, **_DOWNSAMPLED)
 
-    async def _ask(self, path: str, asked: Mapping[str, str], **more: str) -> Answer:
+    async def _ask(self, path: str, asked: Mapping[str, str], **more: str) -> QueryAnswer:
         # Prometheus takes whole numbers with a unit only: 1500ms, not 1.5s.
         parameters = {**asked, "timeout": f"{self._settings.timeout * 1000:.0f}ms", **_FOR_EVERYONE, **more}
         answer = await self._counted(path, parameters)
@@ -163,17 +163,17 @@ class Prometheus:
             answer = again if not again.partial or len(again.series) >= len(answer.series) else answer
         return answer
 
-    async def _counted(self, path: str, parameters: Mapping[str, str]) -> Answer:
+    async def _counted(self, path: str, parameters: Mapping[str, str]) -> QueryAnswer:
         try:
             async with self._turns:
                 answer = await self._post(path, urlencode(parameters, errors="replace").encode())
-        except PrometheusError as error:
+        except QueryError as error:
             self._asked(_OUTCOMES.get(type(error), QueryOutcome.UNREACHABLE))
             raise
         self._asked(QueryOutcome.INCOMPLETE if answer.partial else QueryOutcome.ANSWERED)
         return answer
 
-    async def _post(self, path: str, content: bytes) -> Answer:
+    async def _post(self, path: str, content: bytes) -> QueryAnswer:
         headers = (("Accept", "application/json"), ("Accept-Encoding", "gzip"), *self._more.items())
         form, timeout = "application/x-www-form-urlencoded", self._settings.timeout
         try:
@@ -186,23 +186,23 @@ class Prometheus:
         except (TimeoutError, httpcore.ReadTimeout):
             raise TooSlow(f"no answer within {timeout:g} s") from None
         except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-            raise Unreachable(f"cannot connect: {connections.reason(error)}") from error
+            raise PrometheusUnreachable(f"cannot connect: {connections.reason(error)}") from error
         except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
-            raise Unreachable(connections.reason(error)) from error
+            raise PrometheusUnreachable(connections.reason(error)) from error
 
 
 def _times(grid: Grid) -> dict[str, str]:
     return {"start": f"{grid.begin:.3f}", "end": f"{grid.end:.3f}", "step": f"{grid.step:.3f}"}
 
 
-async def _read(response: httpcore.Response) -> Answer:
+async def _read(response: httpcore.Response) -> QueryAnswer:
     """The answer to a query.
 
     Raises:
         PrometheusError: It is an error, or nothing that Prometheus' API answers.
     """
     if response.status in connections.REDIRECTS:
-        raise Refused(response.status, "", "redirects are not followed")
+        raise QueryRefused(response.status, "", "redirects are not followed")
     text = await _text(response)
     failed = not 200 <= response.status < 300
     try:
@@ -214,7 +214,7 @@ async def _read(response: httpcore.Response) -> Answer:
         if failed:
             raise _error(response.status, "", connections.shown(text[:_ERROR_CHARACTERS])) from None
         cut = isinstance(error, json.JSONDecodeError) and text.startswith("{")
-        raise Unreachable(_CUT_OFF if cut else "it does not answer as Prometheus' API does") from None
+        raise PrometheusUnreachable(_CUT_OFF if cut else "it does not answer as Prometheus' API does") from None
     raise _error(response.status, kind, said)
 
 
@@ -234,13 +234,13 @@ async def _text(response: httpcore.Response) -> str:
             if len(content) > _MOST_BYTES:
                 raise LimitHit(f"the answer is longer than {_MOST_BYTES >> 20} MiB")
     except zlib.error:
-        raise Unreachable("its answer cannot be decompressed") from None
+        raise PrometheusUnreachable("its answer cannot be decompressed") from None
     if unpack and not unpack.eof:
-        raise Unreachable(_CUT_OFF)
+        raise PrometheusUnreachable(_CUT_OFF)
     return content.decode(errors="replace")  # VictoriaMetrics takes labels that are no valid text
 
 
-def _answer(fields: Mapping[str, Any]) -> Answer:
+def _answer(fields: Mapping[str, Any]) -> QueryAnswer:
     """A successful answer. Raises AttributeError, LookupError, TypeError or ValueError where it is something else."""
     texts: dict[str, str] = {}  # one copy of each: labels repeat in thousands of series
 
@@ -256,13 +256,13 @@ def _answer(fields: Mapping[str, Any]) -> Answer:
         values = series["values"] if "values" in series else [series["value"]]
         points = tuple([(at + 0.0, value) for at, printed in values if math.isfinite(value := float(printed))])
         if points:
-            found.append(Series(labels, points))
+            found.append(QuerySeries(labels, points))
     warnings = tuple(shared(str(text)) for name in ("warnings", "infos") for text in fields.get(name) or ())
-    return Answer(tuple(found), warnings, bool(fields.get("isPartial")) or bool(fields.get("warnings")))
+    return QueryAnswer(tuple(found), warnings, bool(fields.get("isPartial")) or bool(fields.get("warnings")))
 
 
-def _error(status: int, kind: str, text: str) -> PrometheusError:
-    refused = Refused(status, kind, connections.shown(text))
+def _error(status: int, kind: str, text: str) -> QueryError:
+    refused = QueryRefused(status, kind, connections.shown(text))
     if kind == "timeout" or status == HTTPStatus.GATEWAY_TIMEOUT:
         return TooSlow(str(refused))
     if status in _LIMIT_STATUS or (status not in _NOT_LIMITS and _LIMITS.search(text)):

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from advisor.fleet.identity import ServerKey
-from advisor.fleet.queries import Query
+from advisor.fleet.queries import FleetQuery
 from advisor.fleet.reader import FleetReader
-from advisor.fleet.series import Grid, Series
+from advisor.fleet.series import Grid, QuerySeries
 from exporter.mysqld_exporter_names import VARIABLES_PREFIX
 
 COUNT = 30
@@ -53,22 +53,22 @@ _GETS_OF_DAYS = (
 _SIZES = ("innodb_buffer_pool_size_bytes", "mysql_global_variables_innodb_buffer_pool_size")
 _HIGH = "quantile_over_time(0.95, @{$S}[$M:5m])"
 
-TREND_READS = Query("trend-reads", _either(_HIGH, *_READS_OF_DAYS), at_end=True)
-TREND_GETS = Query("trend-gets", _either(_HIGH, *_GETS_OF_DAYS), at_end=True)
-TREND_KNOWN = Query("trend-known", _either("count_over_time(@{$S}[$D])", *_READS_OF_DAYS))
-TREND_SIZES = Query("trend-sizes", _either("last_over_time(@{$S}[5m])", *_SIZES))
-TREND_SETTINGS = Query(
+TREND_READS = FleetQuery("trend-reads", _either(_HIGH, *_READS_OF_DAYS), at_end=True)
+TREND_GETS = FleetQuery("trend-gets", _either(_HIGH, *_GETS_OF_DAYS), at_end=True)
+TREND_KNOWN = FleetQuery("trend-known", _either("count_over_time(@{$S}[$D])", *_READS_OF_DAYS))
+TREND_SIZES = FleetQuery("trend-sizes", _either("last_over_time(@{$S}[5m])", *_SIZES))
+TREND_SETTINGS = FleetQuery(
     "trend-settings",
     f'max by ($I, name) (last_over_time(innodb_setting{{name=~"{_POOL_SETTINGS}",$S}}[5m])) or max by ($I, __name__)'
     f' (last_over_time({{__name__=~"{VARIABLES_PREFIX}({_POOL_SETTINGS})",$S}}[5m]))',
     ("name",),
     at_end=True,
 )
-TREND_FILLING = Query("trend-filling", f'{{__name__=~"{"|".join(_FILLING)}",$S}}[$M]', at_end=True)
-TREND_RISE = Query(
+TREND_FILLING = FleetQuery("trend-filling", f'{{__name__=~"{"|".join(_FILLING)}",$S}}[$M]', at_end=True)
+TREND_RISE = FleetQuery(
     "trend-rise", f"max by ($I, times) (quantile_over_time(0.95, {_RISE}{{$S}}[$M]))", ("times",), at_end=True
 )
-TREND_RISE_HIGH = Query(
+TREND_RISE_HIGH = FleetQuery(
     "trend-rise-high", f"max by ($I, times) (max_over_time({_RISE}_high{{$S}}[$M]))", ("times",), at_end=True
 )
 QUERIES = (
@@ -144,11 +144,11 @@ async def ask(reader: FleetReader, keys: tuple[ServerKey, ...]) -> dict[ServerKe
     }
 
 
-def _value(series: tuple[Series, ...] | None) -> float | None:
+def _value(series: tuple[QuerySeries, ...] | None) -> float | None:
     return max(each.value for each in series) if series else None
 
 
-def _on(series: tuple[Series, ...] | None, daily: Grid) -> tuple[float, ...]:
+def _on(series: tuple[QuerySeries, ...] | None, daily: Grid) -> tuple[float, ...]:
     """A value for each day; 0 where there is none."""
     if not series:
         return ()
@@ -156,7 +156,7 @@ def _on(series: tuple[Series, ...] | None, daily: Grid) -> tuple[float, ...]:
     return tuple(values.get(round(at), 0.0) for at in daily.points)
 
 
-def _settings(series: Sequence[Series]) -> dict[str, float]:
+def _settings(series: Sequence[QuerySeries]) -> dict[str, float]:
     """By name, whichever exporter says it: the sidecar's wins."""
     of_exporter = {
         each.labels["__name__"].removeprefix(VARIABLES_PREFIX): each.value
@@ -166,7 +166,7 @@ def _settings(series: Sequence[Series]) -> dict[str, float]:
     return of_exporter | {each.labels["name"]: each.value for each in series if "name" in each.labels}
 
 
-def _counters(found: Sequence[Series]) -> Counters:
+def _counters(found: Sequence[QuerySeries]) -> Counters:
     """Those of the exporter, and of the scraper of an HA pair, that has the most points."""
     sources: dict[tuple[object, ...], dict[str, dict[float, float]]] = {}
     for series in found:
@@ -176,7 +176,7 @@ def _counters(found: Sequence[Series]) -> Counters:
     return max(sources.values(), key=lambda each: len(each.get("pages", ())), default={})
 
 
-def _rises(expected: Sequence[Series], high: Sequence[Series]) -> dict[float, tuple[float, float]]:
+def _rises(expected: Sequence[QuerySeries], high: Sequence[QuerySeries]) -> dict[float, tuple[float, float]]:
     most = {series.labels["times"]: series.value for series in high}
     return {
         float(series.labels["times"]): (series.value, most[series.labels["times"]])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from advisor.fleet.series import Answer, Series
+from advisor.fleet.series import QueryAnswer, QuerySeries
 
 KUBERNETES = ("cluster", "namespace", "pod")
 HOST = ("cluster", "instance")
@@ -106,7 +106,7 @@ class Identity:
             return "|".join([*_alternatives(whole), *(host + _ANY_PORT for host in _alternatives(bare))])
         return "|".join(_alternatives({key.labels.get(name, "") for key in keys}))
 
-    def grouped(self, answer: Answer) -> Mapping[ServerKey, tuple[Series, ...]]:
+    def grouped(self, answer: QueryAnswer) -> Mapping[ServerKey, tuple[QuerySeries, ...]]:
         """The series of each server, without the labels of the identity.
 
         Series that have the same labels then become one with the larger value at each time: two scrapes of one server.
@@ -121,7 +121,7 @@ class Identity:
             for at, value in series.points:
                 points[at] = max(value, points.get(at, value))
         return {
-            key: tuple(Series(dict(labels), tuple(sorted(points.items()))) for labels, points in some.items())
+            key: tuple(QuerySeries(dict(labels), tuple(sorted(points.items()))) for labels, points in some.items())
             for key, some in servers.items()
         }
 

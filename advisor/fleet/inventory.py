@@ -8,9 +8,9 @@ from typing import get_args
 
 from advisor.contract.fleet import Source, Vanished
 from advisor.fleet.identity import Identity, ServerKey
-from advisor.fleet.queries import Query
+from advisor.fleet.queries import FleetQuery
 from advisor.fleet.reader import FleetReader
-from advisor.fleet.series import Answer, Series
+from advisor.fleet.series import QueryAnswer, QuerySeries
 from advisor.fleet.shards import patiently
 from exporter.server import Flavour, Managed, Server, identify
 
@@ -19,19 +19,19 @@ SAME_START_SECONDS = 30.0
 """Starts that differ by more are those of two servers: clocks of two replicas differ by less."""
 _TRUE = "true"
 
-UP = Query("inventory-up", 'max by ($I, __name__) ({__name__=~"innodb_up|mysql_up",$S})', at_end=True)
-SIDECAR_INFO = Query(
+UP = FleetQuery("inventory-up", 'max by ($I, __name__) ({__name__=~"innodb_up|mysql_up",$S})', at_end=True)
+SIDECAR_INFO = FleetQuery(
     "inventory-sidecar",
     "group by ($I, flavour, version_text, version_comment, managed, group_replication, windows)"
     " (innodb_server_info{$S})",
     at_end=True,
 )
-MYSQLD_EXPORTER_INFO = Query(
+MYSQLD_EXPORTER_INFO = FleetQuery(
     "inventory-mysqld-exporter", "group by ($I, version, version_comment) (mysql_version_info{$S})", at_end=True
 )
-JUDGED = Query("inventory-judged", "max by ($I) (innodb_advisor_advice_timestamp_seconds{$S})", at_end=True)
+JUDGED = FleetQuery("inventory-judged", "max by ($I) (innodb_advisor_advice_timestamp_seconds{$S})", at_end=True)
 # The start is the same for every scrape and every replica; the uptime is not.
-STARTS = Query(
+STARTS = FleetQuery(
     "inventory-starts",
     " or ".join(
         f'label_replace({function} by ($I) (timestamp({metric}{{$S}}) - {metric}{{$S}}), "start", "{name}", "", "")'
@@ -43,14 +43,14 @@ STARTS = Query(
     ),
     at_end=True,
 )
-VANISHED = Query(
+VANISHED = FleetQuery(
     "inventory-vanished",
     # timestamp() drops the name, and two exporters may have the same labels: hence two selectors.
     "max by ($I) (max_over_time(timestamp(innodb_up{$S})[1h:1m]) or max_over_time(timestamp(mysql_up{$S})[1h:1m]))"
     ' unless max by ($I) ({__name__=~"innodb_up|mysql_up",$S})',
     at_end=True,
 )
-SERVICE = Query("inventory-service", 'group by ($I) ({__name__=~"innodb_up|mysql_up",$S})', at_end=True)
+SERVICE = FleetQuery("inventory-service", 'group by ($I) ({__name__=~"innodb_up|mysql_up",$S})', at_end=True)
 QUERIES = (UP, SIDECAR_INFO, MYSQLD_EXPORTER_INFO, JUDGED, STARTS, VANISHED, SERVICE)
 _FLAVOURS: tuple[str, ...] = get_args(Flavour)
 
@@ -140,13 +140,13 @@ class _Asked:
         self.partial = False
         self._said: dict[str, None] = {}
 
-    async def answer(self, query: Query, more: str = "", by: Sequence[str] = ()) -> Answer:
+    async def answer(self, query: FleetQuery, more: str = "", by: Sequence[str] = ()) -> QueryAnswer:
         answer = await patiently(lambda: self.reader.answer(query, more=more, by=by))
         self.partial = self.partial or answer.partial
         self._said.update(dict.fromkeys(answer.warnings))
         return answer
 
-    async def grouped(self, query: Query, more: str = "") -> Mapping[ServerKey, tuple[Series, ...]]:
+    async def grouped(self, query: FleetQuery, more: str = "") -> Mapping[ServerKey, tuple[QuerySeries, ...]]:
         return self.reader.identity.grouped(await self.answer(query, more))
 
     def warnings(self, servers: int, nameless: int) -> Iterable[str]:
@@ -165,7 +165,7 @@ class _Asked:
             yield f"{nameless} series of servers have none of the labels {self.reader.identity.by}: name others"
 
 
-def _keys(identity: Identity, up: Answer) -> Iterable[ServerKey]:
+def _keys(identity: Identity, up: QueryAnswer) -> Iterable[ServerKey]:
     """The servers, each with all values of the label instance that its series have."""
     found: dict[ServerKey, ServerKey] = {}
     for series in up.series:
@@ -175,7 +175,7 @@ def _keys(identity: Identity, up: Answer) -> Iterable[ServerKey]:
     return sorted(found.values(), key=lambda key: key.name)
 
 
-def _source(judged: bool, reached: Sequence[Series], sidecar: bool) -> Source:  # noqa: FBT001
+def _source(judged: bool, reached: Sequence[QuerySeries], sidecar: bool) -> Source:  # noqa: FBT001
     if judged:
         return Source.VERDICT
     return (
@@ -185,7 +185,7 @@ def _source(judged: bool, reached: Sequence[Series], sidecar: bool) -> Source:  
     )
 
 
-def _server(infos: Sequence[Series], service: Managed | None) -> Server | None:
+def _server(infos: Sequence[QuerySeries], service: Managed | None) -> Server | None:
     """Flavour and version, from the first series that tells them."""
     for labels in (info.labels for info in infos):
         text = labels.get("version_text") or labels.get("version", "")
@@ -208,8 +208,8 @@ def _server(infos: Sequence[Series], service: Managed | None) -> Server | None:
 
 def _ambiguous(
     identity: Identity,
-    up: Answer,
-    starts: Mapping[ServerKey, tuple[Series, ...]],
+    up: QueryAnswer,
+    starts: Mapping[ServerKey, tuple[QuerySeries, ...]],
     servers: Mapping[ServerKey, InventoryEntry],
 ) -> Mapping[ServerKey, str]:
     """Identities that several servers share."""
@@ -234,7 +234,7 @@ def _ambiguous(
 
 
 def _vanished(
-    gone: Mapping[ServerKey, tuple[Series, ...]], servers: Mapping[ServerKey, InventoryEntry]
+    gone: Mapping[ServerKey, tuple[QuerySeries, ...]], servers: Mapping[ServerKey, InventoryEntry]
 ) -> tuple[Vanished, ...]:
     """Who is not there any more. A server may have lost one of its exporters only."""
     return tuple(

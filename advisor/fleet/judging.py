@@ -53,7 +53,7 @@ Estimable = tuple[Evaluation, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedServer:
     """What the rules say of a server.
 
     Attributes:
@@ -82,8 +82,8 @@ def judge(
     window: Window,
     source: Source,
     suppressions: Sequence[Suppression] = (),
-    before: Judged | None = None,
-) -> Judged:
+    before: JudgedServer | None = None,
+) -> JudgedServer:
     """What the rules say without a model.
 
     Args:
@@ -153,10 +153,10 @@ class Budget:
             clock: CPU seconds.
         """
         self._seconds, self._suppressions, self._clock = seconds, suppressions, clock
-        self._waiting: list[tuple[float, str, Window, Source, Judged]] = []
+        self._waiting: list[tuple[float, str, Window, Source, JudgedServer]] = []
         self._left: list[str] = []
 
-    def keep(self, server: str, window: Window, source: Source, judged: Judged) -> None:
+    def keep(self, server: str, window: Window, source: Source, judged: JudgedServer) -> None:
         """Let a server wait whose rules wait for a model.
 
         Args:
@@ -170,7 +170,7 @@ class Budget:
         if len(self._waiting) > _WAITING_SERVERS:
             self._left.append(heapq.heappop(self._waiting)[1])
 
-    def spend(self, rules: Sequence[Rule]) -> Iterator[tuple[str, Judged]]:
+    def spend(self, rules: Sequence[Rule]) -> Iterator[tuple[str, JudgedServer]]:
         """Ask the models: the servers that got an answer, with what their rules say now."""
         until = self._clock() + self._seconds
         for _, server, window, source, judged in sorted(self._waiting, key=lambda waiting: (-waiting[0], waiting[1])):
@@ -205,7 +205,9 @@ def _explained(window: Window, source: Source) -> Window:
     return Window((*window.snapshots[:-1], replace(latest, outcomes={**latest.outcomes, **lacking})))
 
 
-def _judged(trace: Sequence[Estimable], window: Window, source: Source, suppressions: Sequence[Suppression]) -> Judged:
+def _judged(
+    trace: Sequence[Estimable], window: Window, source: Source, suppressions: Sequence[Suppression]
+) -> JudgedServer:
     said = advice((evaluation for evaluation, _ in trace), window, suppressions)
     lacks = {(blind.rule, blind.lacks): blind for blind in reversed(said.blind)}
     estimated = {
@@ -213,7 +215,7 @@ def _judged(trace: Sequence[Estimable], window: Window, source: Source, suppress
         for evaluation, rests in trace
         if rests and isinstance(evaluation.verdict, Recommendation)
     }
-    return Judged(
+    return JudgedServer(
         findings=said.recommendations,
         blind=tuple(
             blind if blind.cure else blind.model_copy(update={"cure": _cure(window, source, blind.lacks)})

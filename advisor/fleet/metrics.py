@@ -13,7 +13,7 @@ from prometheus_client import Metric
 from advisor.contract.fleet import FleetReport, Source
 from advisor.contract.links import Links
 from advisor.fleet.progress import QueryOutcome
-from advisor.fleet.watch import Watch
+from advisor.fleet.watch import FleetWatch
 from exporter.exposition import Sample, Spec, assemble
 
 MOST_RULES = 100
@@ -69,12 +69,12 @@ SPECS = {
 }
 
 
-def families(watch: Watch, links: Links | None = None) -> Iterator[Metric]:
+def families(watch: FleetWatch, links: Links | None = None) -> Iterator[Metric]:
     """The families now."""
     return assemble(SPECS, _samples(watch, links))
 
 
-def _samples(watch: Watch, links: Links | None) -> Iterator[Sample]:
+def _samples(watch: FleetWatch, links: Links | None) -> Iterator[Sample]:
     if links is not None:
         yield "innodb_fleet_page_info", (links.page,), 1.0
     if watch.readings or watch.failures:

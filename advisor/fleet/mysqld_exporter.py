@@ -11,9 +11,9 @@ from typing import Any
 
 from advisor.fleet import mysqld_exporter_tables as tables
 from advisor.fleet.identity import KUBERNETES, ServerKey
-from advisor.fleet.queries import NUMBERS, Query, last, named, present
+from advisor.fleet.queries import NUMBERS, FleetQuery, last, named, present
 from advisor.fleet.reader import ServerSeries
-from advisor.fleet.sections import CHECKPOINT_AGE, Exporter, only, partial, pools, printed, snapshot
+from advisor.fleet.sections import CHECKPOINT_AGE, SeriesSource, only, partial, pools, printed, snapshot
 from advisor.fleet.series import Grid
 from advisor.observe.window import Window
 from exporter.collectors import BY_NAME
@@ -66,12 +66,12 @@ _RUN_SIDECAR = "run innodb-advisor as the server's sidecar"
 _NAME_POD = "name the pod in --identity, and scrape kube-state-metrics and cAdvisor; or run the sidecar"
 
 
-def _mean(name: str, variable: str) -> Query:
-    return Query(name, f"max by ($I) (avg_over_time({STATUS_PREFIX}{variable}{{$S}}[$D]))")
+def _mean(name: str, variable: str) -> FleetQuery:
+    return FleetQuery(name, f"max by ($I) (avg_over_time({STATUS_PREFIX}{variable}{{$S}}[$D]))")
 
 
-AT = Query("mysqld-exporter-at", "max by ($I) (timestamp(mysql_global_status_uptime{$S}))")
-SCRAPES = Query("mysqld-exporter-scrapes", "max by ($I) (count_over_time(mysql_global_status_uptime{$S}[$G]))")
+AT = FleetQuery("mysqld-exporter-at", "max by ($I) (timestamp(mysql_global_status_uptime{$S}))")
+SCRAPES = FleetQuery("mysqld-exporter-scrapes", "max by ($I) (count_over_time(mysql_global_status_uptime{$S}[$G]))")
 WINDOW = (
     present("mysqld-exporter-server", "mysql_version_info{$S}", "version", "version_comment"),
     last(  # a flag that is on, and tells nothing, differs from one that is off
@@ -113,7 +113,7 @@ _CONTAINERS = 'container=~"mysql|mysqld|mariadb|database"'
 _LIMITS = "kube_pod_container_resource_limits"
 KUBERNETES_QUERIES = (
     last("kube-limits", f'{_LIMITS}{{resource=~"memory|cpu",{_CONTAINERS},$S}}', "resource", at_end=True),
-    Query(
+    FleetQuery(
         "kube-memory",
         f"max by ($I) (max_over_time(container_memory_working_set_bytes{{{_CONTAINERS},$S}}[$W]))",
         at_end=True,
@@ -296,5 +296,7 @@ def _data_files(series: ServerSeries, point: float) -> FileReads | None:
     return None if reads is None else partial(FileReads, {"reads": reads, "seconds": seconds})
 
 
-MYSQLD_EXPORTER = Exporter(AT, SCRAPES, WINDOW, tables.COUNT, tables.QUERIES, _snapshots, tables.still, tables.moving)
+MYSQLD_EXPORTER = SeriesSource(
+    AT, SCRAPES, WINDOW, tables.COUNT, tables.QUERIES, _snapshots, tables.still, tables.moving
+)
 QUERIES = (*WINDOW, SCRAPES, tables.COUNT, *tables.QUERIES, *KUBERNETES_QUERIES)

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from advisor.facts.base import SECONDARY
-from advisor.fleet.queries import Query, last, named, present
+from advisor.fleet.queries import FleetQuery, last, named, present
 from advisor.fleet.reader import Points, ServerSeries
 from advisor.fleet.sections import partial
 from advisor.observe.window import Window
@@ -50,7 +50,7 @@ STATEMENTS = (
         by_name=True,
     ),
 )
-COUNT = Query(
+COUNT = FleetQuery(
     "mysqld-exporter-tables-count",
     "count by ($I) ({"
     '__name__=~"mysql_info_schema_table_(rows|size|version)'

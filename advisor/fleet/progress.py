@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 
 
-class Stage(StrEnum):
+class ReadingStage(StrEnum):
     """The parts of a reading, in order."""
 
     INVENTORY = "inventory"
@@ -44,7 +44,7 @@ class Progress:
 
     def __init__(
         self,
-        tell: Callable[[Stage, int, int], None] = lambda *_: None,
+        tell: Callable[[ReadingStage, int, int], None] = lambda *_: None,
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
         """Nothing has begun.
@@ -53,12 +53,12 @@ class Progress:
             tell: Gets the stage, and how many of how many servers it is done with; of 0 where that is not known.
             ticks: Seconds, monotonic.
         """
-        self.seconds: dict[Stage, float] = {}
+        self.seconds: dict[ReadingStage, float] = {}
         self.queries: Counter[QueryOutcome] = Counter()
         self._tell, self._ticks = tell, ticks
 
     @contextlib.contextmanager
-    def during(self, stage: Stage) -> Iterator[None]:
+    def during(self, stage: ReadingStage) -> Iterator[None]:
         """Time a part of a stage."""
         self._tell(stage, 0, 0)
         began = self._ticks()
@@ -67,7 +67,7 @@ class Progress:
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + self._ticks() - began
 
-    def done(self, stage: Stage, servers: int, of: int) -> None:
+    def done(self, stage: ReadingStage, servers: int, of: int) -> None:
         """So many servers of all are through a stage."""
         self._tell(stage, servers, of)
 

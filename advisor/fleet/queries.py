@@ -31,7 +31,7 @@ NUMBERS = tuple(name for name in SETTINGS if name not in WORDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class FleetQuery:
     """A query about the servers of a shard.
 
     Attributes:
@@ -73,7 +73,7 @@ def named(metrics: Iterable[str], matchers: str = "") -> str:
 
 def last(
     name: str, selector: str, *labels: str, by_name: bool = False, at_end: bool = False, positive: bool = False
-) -> Query:
+) -> FleetQuery:
     """A query for the last values of five minutes.
 
     Args:
@@ -85,12 +85,16 @@ def last(
         positive: Whether zeros are left out.
     """
     by = ", ".join(("$I", *(("__name__",) if by_name else ()), *labels))
-    return Query(name, f"max by ({by}) (last_over_time({selector}[5m])){' > 0' if positive else ''}", labels, at_end)
+    return FleetQuery(
+        name, f"max by ({by}) (last_over_time({selector}[5m])){' > 0' if positive else ''}", labels, at_end
+    )
 
 
-def present(name: str, selector: str, *labels: str) -> Query:
+def present(name: str, selector: str, *labels: str) -> FleetQuery:
     """A query for the labels of series that are there at the end, whatever their values."""
-    return Query(name, f"group by ({', '.join(('$I', *labels))}) (last_over_time({selector}[5m]))", labels, at_end=True)
+    return FleetQuery(
+        name, f"group by ({', '.join(('$I', *labels))}) (last_over_time({selector}[5m]))", labels, at_end=True
+    )
 
 
 def exposed(*collectors: Collector[Any], labels: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from advisor.fleet.client import Prometheus, PrometheusError
+from advisor.fleet.client import PrometheusClient, QueryError
 from advisor.fleet.identity import Identity, ServerKey
-from advisor.fleet.queries import Query
-from advisor.fleet.series import Answer, Grid, Series
+from advisor.fleet.queries import FleetQuery
+from advisor.fleet.series import Grid, QueryAnswer, QuerySeries
 from exporter.collectors.base import Collector
 
 Labels = tuple[str, ...]
@@ -81,14 +81,14 @@ class FleetReader:
         grid: The points; queries that are asked once are asked at its end.
     """
 
-    client: Prometheus
+    client: PrometheusClient
     identity: Identity
     selector: str
     grid: Grid
 
     async def answer(
-        self, query: Query, keys: Iterable[ServerKey] | None = None, *, more: str = "", by: Sequence[str] = ()
-    ) -> Answer:
+        self, query: FleetQuery, keys: Iterable[ServerKey] | None = None, *, more: str = "", by: Sequence[str] = ()
+    ) -> QueryAnswer:
         """The answer to a query.
 
         Args:
@@ -104,8 +104,8 @@ class FleetReader:
         return await (self.client.instant(text, self.grid.end) if query.at_end else self.client.grid(text, self.grid))
 
     async def grouped(
-        self, query: Query, keys: Iterable[ServerKey] | None = None
-    ) -> Mapping[ServerKey, tuple[Series, ...]]:
+        self, query: FleetQuery, keys: Iterable[ServerKey] | None = None
+    ) -> Mapping[ServerKey, tuple[QuerySeries, ...]]:
         """The series of each server in a whole answer.
 
         Raises:
@@ -113,10 +113,12 @@ class FleetReader:
         """
         answer = await self.answer(query, keys)
         if answer.partial:
-            raise PrometheusError(f"incomplete answer: {'; '.join(answer.warnings)}")
+            raise QueryError(f"incomplete answer: {'; '.join(answer.warnings)}")
         return self.identity.grouped(answer)
 
-    async def series(self, keys: Sequence[ServerKey], queries: Sequence[Query]) -> Mapping[ServerKey, ServerSeries]:
+    async def series(
+        self, keys: Sequence[ServerKey], queries: Sequence[FleetQuery]
+    ) -> Mapping[ServerKey, ServerSeries]:
         """The series of every server of a shard, of which there may be none, from one query after the other.
 
         Raises:
@@ -139,7 +141,7 @@ class FleetReader:
                     servers[key].add(series.labels.get("__name__", query.name), labels, series.points)
         return servers
 
-    async def downsampled(self, query: Query, raw: Mapping[ServerKey, Iterable[float]]) -> frozenset[ServerKey]:
+    async def downsampled(self, query: FleetQuery, raw: Mapping[ServerKey, Iterable[float]]) -> frozenset[ServerKey]:
         """The servers that have a sample at more points once downsampled data count. Nobody but Thanos has these.
 
         Args:
@@ -151,7 +153,7 @@ class FleetReader:
         text = query.of(self.identity.by, self._matchers(raw), self.grid)
         try:
             answer = await self.client.downsampled(text, self.grid)
-        except PrometheusError:
+        except QueryError:
             return frozenset()
         coarse = {
             key: {round(at) for each in series for at, value in each.points if value > 0}

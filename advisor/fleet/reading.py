@@ -12,10 +12,10 @@ from advisor.contract.fleet import Capacity, FleetReport, FleetServer, Source
 from advisor.contract.templates import duration
 from advisor.fleet import report, shards
 from advisor.fleet.capacity import capacity
-from advisor.fleet.client import Prometheus
+from advisor.fleet.client import PrometheusClient
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.inventory import Inventory, InventoryEntry, inventory
-from advisor.fleet.progress import Progress, Stage
+from advisor.fleet.progress import Progress, ReadingStage
 from advisor.fleet.reader import FleetReader
 from advisor.fleet.report import Findings
 from advisor.fleet.rules_stage import RulesStage
@@ -36,7 +36,7 @@ class UnknownServer(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class ReadingOptions:
     """What to read.
 
     Attributes:
@@ -72,7 +72,7 @@ class Options:
     clock: Callable[[], float] = time.time
 
 
-async def read(options: Options, progress: Progress) -> FleetReport:
+async def read(options: ReadingOptions, progress: Progress) -> FleetReport:
     """Read the fleet once.
 
     Raises:
@@ -80,7 +80,7 @@ async def read(options: Options, progress: Progress) -> FleetReport:
         UnknownServer: There is no such server.
     """
     began = time.monotonic()
-    async with Prometheus(options.url, options.settings, options.headers, progress.asked) as client:
+    async with PrometheusClient(options.url, options.settings, options.headers, progress.asked) as client:
         if options.at is not None:
             return await _Reading(options, progress, client, Grid.until(options.at, options.window), began).report()
         now = await shards.patiently(client.now)
@@ -90,7 +90,9 @@ async def read(options: Options, progress: Progress) -> FleetReport:
 
 
 class _Reading:
-    def __init__(self, options: Options, progress: Progress, client: Prometheus, grid: Grid, began: float) -> None:
+    def __init__(
+        self, options: ReadingOptions, progress: Progress, client: PrometheusClient, grid: Grid, began: float
+    ) -> None:
         self._options, self._progress, self._began = options, progress, began
         self._reader = FleetReader(client, options.identity, options.selector, grid)
         self._warnings: list[str] = []
@@ -105,19 +107,19 @@ class _Reading:
 
     async def report(self) -> FleetReport:
         options = self._options
-        with self._progress.during(Stage.INVENTORY):
+        with self._progress.during(ReadingStage.INVENTORY):
             known = await inventory(self._reader, options.services)
         servers = self._chosen(known)
         for key in servers:
             if key in known.ambiguous:
                 self._findings.leave(known.ambiguous[key], (key.name,))
         clear = {key: entry for key, entry in servers.items() if key not in known.ambiguous}
-        with self._progress.during(Stage.VERDICTS):
+        with self._progress.during(ReadingStage.VERDICTS):
             await self._verdicts(clear, whole=len(servers) == len(known.servers))
         stage = RulesStage(self._reader, options.rules, options.model_seconds, self._progress, self._findings)
         await stage.run({key: entry for key, entry in clear.items() if entry.source is not Source.VERDICT})
         memory = await self._capacity(clear)
-        with self._progress.during(Stage.ASSEMBLY):
+        with self._progress.during(ReadingStage.ASSEMBLY):
             return self._assembled(known, servers, memory)
 
     def _chosen(self, known: Inventory) -> Mapping[ServerKey, InventoryEntry]:
@@ -140,7 +142,7 @@ class _Reading:
             self._findings.leave(left.reason, left.servers)
         for key, verdict in verdicts_of.items():
             self._take(key.name, verdict)
-        self._progress.done(Stage.VERDICTS, len(judged), len(judged))
+        self._progress.done(ReadingStage.VERDICTS, len(judged), len(judged))
 
     def _take(self, server: str, verdict: Verdict) -> None:
         """Take a verdict, without what the configuration of this program suppresses; its sidecar's may want it."""
@@ -166,7 +168,7 @@ class _Reading:
     async def _capacity(self, servers: Mapping[ServerKey, InventoryEntry]) -> Capacity | None:
         if self._options.may_read is None:
             return None
-        with self._progress.during(Stage.CAPACITY):
+        with self._progress.during(ReadingStage.CAPACITY):
             known = {key: entry.server for key, entry in servers.items()}
             return await capacity(self._reader, known, self._options.may_read)
 

@@ -11,8 +11,8 @@ from advisor.contract.fleet import FleetFinding, Source
 from advisor.contract.recommendation import Blind
 from advisor.fleet.identity import ServerKey
 from advisor.fleet.inventory import InventoryEntry
-from advisor.fleet.judging import Budget, Judged, judge
-from advisor.fleet.progress import Progress, Stage
+from advisor.fleet.judging import Budget, JudgedServer, judge
+from advisor.fleet.progress import Progress, ReadingStage
 from advisor.fleet.reader import FleetReader
 from advisor.fleet.report import Findings
 from advisor.fleet.shards import over
@@ -20,7 +20,7 @@ from advisor.fleet.windows import Unclear, WindowReader
 from advisor.observe.window import Window
 from advisor.rules.rulebook import RuleSet
 
-_JudgedWindow = tuple[Window, Judged]
+_JudgedWindow = tuple[Window, JudgedServer]
 
 
 class RulesStage:
@@ -54,7 +54,7 @@ class RulesStage:
             of_source = {key: entry for key, entry in servers.items() if entry.source is source}
             reader = WindowReader(self._reader, source)
             await self._all(of_source, source, reader, len(servers))
-        with self._progress.during(Stage.MODELS):
+        with self._progress.during(ReadingStage.MODELS):
             await self._models({key.name: entry.source for key, entry in servers.items()})
         for key, entry in servers.items():
             self._tell(key.name, entry.source, self._blind.get(key.name, ()))
@@ -69,7 +69,7 @@ class RulesStage:
 
         def done(count: int) -> None:
             self._through += count
-            self._progress.done(Stage.RULES, self._through, of)
+            self._progress.done(ReadingStage.RULES, self._through, of)
 
         _, not_asked = await over(servers, ask, done=done)
         for left in not_asked:
@@ -83,14 +83,14 @@ class RulesStage:
         reader: WindowReader,
     ) -> None:
         """Ask and judge a shard. Nothing is told of it before all of it is known: it may be asked again in halves."""
-        with self._progress.during(Stage.WINDOWS):
+        with self._progress.during(ReadingStage.WINDOWS):
             windows = await reader.windows(keys)
         clear = {key: _managed(window, known[key]) for key, window in windows.items() if isinstance(window, Window)}
         judged = await self._judged(clear, source, {})
         notes: dict[str, tuple[str, ...]] = {}
         candidates = {key: window for key, (window, of_window) in judged.items() if of_window.wants_tables}
         if candidates:
-            with self._progress.during(Stage.TABLES):
+            with self._progress.during(ReadingStage.TABLES):
                 async for part in reader.tables(candidates):
                     whole = {key: window for key, window in part.items() if isinstance(window, Window)}
                     # What rules without tables say still holds where these could not be asked for.
@@ -127,14 +127,14 @@ class RulesStage:
             }
 
         async with self._turn:
-            with self._progress.during(Stage.RULES):
+            with self._progress.during(ReadingStage.RULES):
                 return await asyncio.to_thread(work)
 
     def _tell(self, server: str, source: Source, blind: Sequence[Blind]) -> None:
         for lack in blind:
             self._findings.blind(server, lack.rule, lack.lacks, source, lack.cure)
 
-    def _take(self, server: str, source: Source, judged: Judged) -> None:
+    def _take(self, server: str, source: Source, judged: JudgedServer) -> None:
         # A Judged holds all evaluations: of a whole fleet they would be gigabytes.
         self._findings.findings[server] = tuple(_findings(server, source, judged, self._scraped.get(server)))
         self._findings.undecided[server] = judged.undecided
@@ -157,7 +157,7 @@ def _managed(window: Window, entry: InventoryEntry) -> Window:
     return Window(tuple(replace(snapshot, server=server) for snapshot in window.snapshots))
 
 
-def _findings(server: str, source: Source, judged: Judged, scraped: float | None) -> Iterator[FleetFinding]:
+def _findings(server: str, source: Source, judged: JudgedServer, scraped: float | None) -> Iterator[FleetFinding]:
     for finding in judged.findings:
         yield FleetFinding(
             server=server,

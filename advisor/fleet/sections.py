@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 from advisor.contract.settings import SETTINGS
-from advisor.fleet.queries import Query
+from advisor.fleet.queries import FleetQuery
 from advisor.fleet.reader import Labels, ServerSeries
 from advisor.fleet.series import Grid
 from exporter.collectors.pools import BufferPool
@@ -25,7 +25,7 @@ _SWITCH = ("OFF", "ON")
 
 
 @dataclass(frozen=True, slots=True)
-class Exporter:
+class SeriesSource:
     """How the series of an exporter become windows.
 
     Attributes:
@@ -40,11 +40,11 @@ class Exporter:
         moving: Counters of tables, at each of the points of a window; None for a section that is not known.
     """
 
-    at: Query
-    scrapes: Query
-    window: tuple[Query, ...]
-    count: Query
-    tables: tuple[Query, ...]
+    at: FleetQuery
+    scrapes: FleetQuery
+    window: tuple[FleetQuery, ...]
+    count: FleetQuery
+    tables: tuple[FleetQuery, ...]
     snapshots: Callable[[ServerSeries, Grid], list[Snapshot | None]]
     still: Callable[[ServerSeries, float, Snapshot], dict[str, Any]]
     moving: Callable[[ServerSeries, Sequence[float], Snapshot], Iterator[dict[str, Any]]]

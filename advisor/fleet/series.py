@@ -16,7 +16,7 @@ _SLACK = 0.001
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class QuerySeries:
     """One series of an answer.
 
     Attributes:
@@ -35,7 +35,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class QueryAnswer:
     """What a query found.
 
     Attributes:
@@ -44,7 +44,7 @@ class Answer:
         partial: Series may be missing, also after asking again: that one is not there means nothing.
     """
 
-    series: tuple[Series, ...]
+    series: tuple[QuerySeries, ...]
     warnings: tuple[str, ...] = ()
     partial: bool = False
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
 from advisor.contract.fleet import NotAsked
-from advisor.fleet.client import LimitHit, PrometheusError, Refused, TooSlow, Unreachable
+from advisor.fleet.client import LimitHit, PrometheusUnreachable, QueryError, QueryRefused, TooSlow
 from advisor.fleet.identity import ServerKey
 
 Found = TypeVar("Found")
@@ -22,7 +22,7 @@ AT_ONCE = 2
 """Shards that are asked for at the same time."""
 ATTEMPTS = 3
 _PAUSE_SECONDS = 0.5
-_GIVEN_UP: Mapping[type[PrometheusError], int] = {Unreachable: 2, TooSlow: 8}
+_GIVEN_UP: Mapping[type[QueryError], int] = {PrometheusUnreachable: 2, TooSlow: 8}
 """After so many shards in a row that failed so the others are not tried. A shard that is too slow is of one server
 here: without an end a Prometheus that hangs would be waited for once for each of thousands."""
 
@@ -44,8 +44,8 @@ async def patiently(ask: Callable[[], Awaitable[Found]], pause: float = _PAUSE_S
             return await ask()
         except LimitHit:
             raise
-        except PrometheusError as error:
-            if isinstance(error, Refused) and error.final:
+        except QueryError as error:
+            if isinstance(error, QueryRefused) and error.final:
                 raise
             await asyncio.sleep(pause * attempt)
     return await ask()
@@ -105,7 +105,7 @@ class _Over(Generic[Found]):
         while shard := self._next():
             try:
                 found = await patiently(lambda shard=shard: self._ask(shard), self._pause)  # type: ignore[misc]
-            except PrometheusError as error:
+            except QueryError as error:
                 if isinstance(error, LimitHit):
                     self._size = max(1, min(self._size, len(shard) // 2))
                     if len(shard) > 1:
@@ -118,7 +118,7 @@ class _Over(Generic[Found]):
                 self._size = min(self._most, 2 * self._size)
             self._done(len(shard))
 
-    def _failed(self, shard: tuple[ServerKey, ...], error: PrometheusError) -> None:
+    def _failed(self, shard: tuple[ServerKey, ...], error: QueryError) -> None:
         self._leave(shard, str(error))
         enough = _GIVEN_UP.get(type(error))
         self._in_a_row = 0 if enough is None else self._in_a_row + 1

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
-from advisor.fleet.queries import WORDS, Query, exposed, last, named, present
+from advisor.fleet.queries import WORDS, FleetQuery, exposed, last, named, present
 from advisor.fleet.reader import ServerSeries
-from advisor.fleet.sections import CHECKPOINT_AGE, Exporter, only, partial, pools, printed, rounded, snapshot
+from advisor.fleet.sections import CHECKPOINT_AGE, SeriesSource, only, partial, pools, printed, rounded, snapshot
 from advisor.fleet.series import Grid
 from exporter.collectors import BY_NAME
 from exporter.collectors.base import OTHER, Collector
@@ -40,28 +40,28 @@ _OF_INDEXES, _OF_TABLES = ("schema", "table", "index"), ("schema", "table")
 _OF_POOLS = tuple(name for name in exposed(POOLS, labels=("pool",)) if name != _DIRTY)
 _SERVER = ("flavour", "version_text", "version_comment", "managed")
 
-AT = Query("sidecar-at", "max by ($I) (timestamp(innodb_server_uptime_seconds{$S}))")
-SCRAPES = Query("sidecar-scrapes", "max by ($I) (count_over_time(innodb_server_uptime_seconds{$S}[$G]))")
+AT = FleetQuery("sidecar-at", "max by ($I) (timestamp(innodb_server_uptime_seconds{$S}))")
+SCRAPES = FleetQuery("sidecar-scrapes", "max by ($I) (count_over_time(innodb_server_uptime_seconds{$S}[$G]))")
 WINDOW = (
     present("sidecar-server", "innodb_server_info{$S}", *_SERVER),
     AT,
-    Query(
+    FleetQuery(
         "sidecar-pools",
         f"sum by ($I, __name__) (max by ($I, pool, __name__) (last_over_time({named(_OF_POOLS)}[5m])))",
     ),
-    Query(
+    FleetQuery(
         "sidecar-pool-pages",
         "sum by ($I, __name__, sublist) (max by ($I, pool, __name__, sublist)"
         f" (last_over_time({named(exposed(POOLS, labels=('pool', 'sublist')))}[5m])))",
         ("sublist",),
     ),
-    Query(
+    FleetQuery(
         "sidecar-pool-instances",
         f"count by ($I) (max by ($I, pool) (last_over_time({_DIRTY}{{$S}}[5m])))",
         at_end=True,
     ),
-    Query("sidecar-dirty-pages", f"sum by ($I) (max by ($I, pool) (avg_over_time({_DIRTY}{{$S}}[$D])))"),
-    Query("sidecar-checkpoint", "max by ($I) (avg_over_time(innodb_checkpoint_age_bytes{$S}[$D]))"),
+    FleetQuery("sidecar-dirty-pages", f"sum by ($I) (max by ($I, pool) (avg_over_time({_DIRTY}{{$S}}[$D])))"),
+    FleetQuery("sidecar-checkpoint", "max by ($I) (avg_over_time(innodb_checkpoint_age_bytes{$S}[$D]))"),
     last(
         "sidecar-numbers",
         named((*exposed(STATUS, INNODB_METRICS, DATA_FILES, PARALLEL_READERS, DDL, MACHINE), _LIMIT)),
@@ -74,7 +74,7 @@ WINDOW = (
         by_name=True,
     ),
     last("sidecar-settings", "innodb_setting{$S}", "name"),
-    Query(
+    FleetQuery(
         "sidecar-settings-text",
         f'group by ($I, name, value) (last_over_time(innodb_setting_info{{name=~"{"|".join(WORDS)}",$S}}[5m]))',
         ("name", "value"),
@@ -83,14 +83,14 @@ WINDOW = (
     present(
         "sidecar-storage", "innodb_server_storage_info{$S}", "storage", "filesystem", "device", "rotational", "source"
     ),
-    Query(
+    FleetQuery(
         "sidecar-health",
         "min by ($I, collector) (last_over_time(innodb_exporter_collector_success{$S}[5m]))",
         ("collector",),
         at_end=True,
     ),
 )
-COUNT = Query(
+COUNT = FleetQuery(
     "sidecar-tables-count",
     "count by ($I) ({"
     '__name__=~"innodb_(index_pages|table_scan_rows_total|count_star_total|table_file_reads_total)",$S})',
@@ -287,5 +287,5 @@ def _of_tables(
             yield Table(*names), partial(kind, fields)
 
 
-SIDECAR = Exporter(AT, SCRAPES, WINDOW, COUNT, TABLES, _snapshots, _still, _moving)
+SIDECAR = SeriesSource(AT, SCRAPES, WINDOW, COUNT, TABLES, _snapshots, _still, _moving)
 QUERIES = (*WINDOW, SCRAPES, COUNT, *TABLES)

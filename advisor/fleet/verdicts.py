@@ -14,39 +14,39 @@ from advisor.contract.fleet import FleetFinding, NotAsked, Source
 from advisor.contract.recommendation import Change, Severity, fingerprint
 from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import duration
-from advisor.fleet.client import LimitHit, PrometheusError
+from advisor.fleet.client import LimitHit, QueryError
 from advisor.fleet.identity import ServerKey
 from advisor.fleet.inventory import InventoryEntry
-from advisor.fleet.queries import Query
+from advisor.fleet.queries import FleetQuery
 from advisor.fleet.reader import FleetReader
-from advisor.fleet.series import Series
+from advisor.fleet.series import QuerySeries
 from advisor.fleet.shards import over, patiently
 from advisor.rules.check import Rule
 
 QUERIES = (
-    Query(
+    FleetQuery(
         "verdict",
         "max by ($I, __name__, rule, severity, subject, setting) ({__name__=~"
         '"innodb_advisor_(recommendation|recommended_value|setting_value|confidence|suppressed'
         '|predicted_read_bytes_saved_per_second)",$S})',
         at_end=True,
     ),
-    Query(
+    FleetQuery(
         "verdict-changes",
         "group by ($I, rule, subject, setting, from, value, fingerprint) (innodb_advisor_recommendation_info{$S})",
         at_end=True,
     ),
-    Query(
+    FleetQuery(
         "verdict-pages",
         "group by ($I, rule, subject, fingerprint, url) (innodb_advisor_recommendation_page_info{$S})",
         at_end=True,
     ),
-    Query(
+    FleetQuery(
         "verdict-blind",
         'max by ($I, __name__, rule) ({__name__=~"innodb_advisor_rule_(blind|failed)",$S}) > 0',
         at_end=True,
     ),
-    Query(
+    FleetQuery(
         "verdict-beside",
         "max by ($I, __name__, name, collector, failure) "
         '({__name__=~"innodb_setting|innodb_exporter_collector_failure_info",name=~"|innodb_buffer_pool_size_max",$S})',
@@ -128,7 +128,7 @@ async def verdicts(
             return await patiently(lambda: some(tuple(servers), everyone=True)), ()
         except LimitHit:
             pass  # shards are smaller
-        except PrometheusError as error:
+        except QueryError as error:
             return {}, (NotAsked(servers=tuple(key.name for key in servers), reason=str(error)),)
     return await over(servers, some)
 
@@ -152,7 +152,9 @@ class _SidecarSeries:
     urls: Mapping[_Finding, str]
 
     @classmethod
-    def of(cls, findings: Sequence[Series], changes: Sequence[Series], pages: Sequence[Series]) -> _SidecarSeries:
+    def of(
+        cls, findings: Sequence[QuerySeries], changes: Sequence[QuerySeries], pages: Sequence[QuerySeries]
+    ) -> _SidecarSeries:
         severities: dict[_Finding, Severity] = {}
         for labels in (series.labels for series in findings if series.labels["__name__"] == _RECOMMENDATION):
             severity = next((each for each in Severity if each.value == labels.get("severity")), Severity.INFO)
@@ -198,7 +200,7 @@ def _setting(labels: Mapping[str, str]) -> str:
 
 
 def _verdict(
-    entry: InventoryEntry, answers: Sequence[Sequence[Series]], rules: Mapping[str, Rule], at: float
+    entry: InventoryEntry, answers: Sequence[Sequence[QuerySeries]], rules: Mapping[str, Rule], at: float
 ) -> Verdict:
     """The verdict of a sidecar, from its series in the answers to QUERIES."""
     findings, changes, pages, blind, beside = answers

@@ -115,21 +115,21 @@ def warm_ups(
         mariadb: MySQL counts a page that it reads once more as got; MariaDB doesn't (seen on 9.7 and 11.8).
     """
     times = sorted(pages.keys() & read.keys() & gets.keys())
-    points = [_Point(at, pages[at], read[at], gets[at] - (0.0 if mariadb else read[at])) for at in times]
+    points = [_WarmUpPoint(at, pages[at], read[at], gets[at] - (0.0 if mariadb else read[at])) for at in times]
     runs = ([point for point in run if point.pages >= _LIMITS.loaded * loaded] for run in _runs(points))
     stretched = ((run, tuple(_stretches(run, pool_pages))) for run in runs)
     return tuple(WarmUp(run[0].at, stretches) for run, stretches in stretched if stretches)
 
 
 @dataclass(frozen=True, slots=True)
-class _Point:
+class _WarmUpPoint:
     at: float
     pages: float
     read: float
     accesses: float
 
 
-def _runs(points: Sequence[_Point]) -> Iterator[list[_Point]]:
+def _runs(points: Sequence[_WarmUpPoint]) -> Iterator[list[_WarmUpPoint]]:
     """The points of each warm-up."""
     if len(points) < 2:
         return
@@ -144,7 +144,7 @@ def _runs(points: Sequence[_Point]) -> Iterator[list[_Point]]:
     yield run
 
 
-def _stretches(points: Sequence[_Point], pool_pages: float) -> Iterator[Stretch]:
+def _stretches(points: Sequence[_WarmUpPoint], pool_pages: float) -> Iterator[Stretch]:
     """Parts that are long enough to tell something; what is left at the end belongs to the last."""
     last: Stretch | None = None
     begin = 0

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from advisor.contract.fleet import FleetReport
-from advisor.fleet.client import PrometheusError
-from advisor.fleet.progress import Progress, QueryOutcome, Stage
+from advisor.fleet.client import QueryError
+from advisor.fleet.progress import Progress, QueryOutcome, ReadingStage
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ Read = Callable[[Progress], Awaitable[FleetReport]]
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ReadingProblem:
     """Why there is no new report.
 
     Attributes:
@@ -35,7 +35,7 @@ class Problem:
     since: float
 
 
-class Watch:
+class FleetWatch:
     """Reads at an interval. A reading that takes longer than the interval delays the next one.
 
     Attributes:
@@ -73,9 +73,9 @@ class Watch:
         self.now, self._ticks, self._pause = clock, ticks, pause
         self.report: FleetReport | None = None
         self.read_at: float | None = None
-        self.problem: Problem | None = None
+        self.problem: ReadingProblem | None = None
         self.queries: Counter[QueryOutcome] = Counter()
-        self.seconds: dict[Stage, float] = {}
+        self.seconds: dict[ReadingStage, float] = {}
         self.readings = self.failures = 0
 
     @property
@@ -118,8 +118,8 @@ class Watch:
 
     def _failed(self, error: Exception, began: float) -> None:
         self.failures += 1
-        expected = isinstance(error, PrometheusError)
+        expected = isinstance(error, QueryError)
         reason = str(error) if expected else "an unexpected error; the log has the details"
         if self.problem is None or self.problem.reason != reason:
             log.warning("cannot read the fleet: %s", reason, exc_info=None if expected else error)
-        self.problem = Problem(reason, began if self.problem is None else self.problem.since)
+        self.problem = ReadingProblem(reason, began if self.problem is None else self.problem.since)

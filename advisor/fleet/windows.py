@@ -12,18 +12,18 @@ from typing import Any
 from advisor.contract.fleet import Source
 from advisor.fleet import mysqld_exporter
 from advisor.fleet import mysqld_exporter_tables as counts
-from advisor.fleet.client import PrometheusError
+from advisor.fleet.client import QueryError
 from advisor.fleet.identity import ServerKey
 from advisor.fleet.mysqld_exporter import MYSQLD_EXPORTER
 from advisor.fleet.reader import FleetReader, Incomplete, ServerSeries
-from advisor.fleet.sections import CHECKPOINT_AGE, UNKNOWN, Exporter
+from advisor.fleet.sections import CHECKPOINT_AGE, UNKNOWN, SeriesSource
 from advisor.fleet.sidecar import SIDECAR
 from advisor.observe.window import Window, changed_settings, restarted
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
 from exporter.snapshot import ReadOutcome, Snapshot
 
-EXPORTERS: Mapping[Source, Exporter] = {Source.SIDECAR: SIDECAR, Source.MYSQLD_EXPORTER: MYSQLD_EXPORTER}
+EXPORTERS: Mapping[Source, SeriesSource] = {Source.SIDECAR: SIDECAR, Source.MYSQLD_EXPORTER: MYSQLD_EXPORTER}
 LEAST_POINTS = 3
 """Two points have one growth, and no slice to compare it with."""
 TABLE_SERIES = 20_000
@@ -136,7 +136,7 @@ class WindowReader:
         query = self._exporter.scrapes
         try:
             servers = await self._reader.series([*windows], (query,)) if windows else {}
-        except (Incomplete, PrometheusError):
+        except (Incomplete, QueryError):
             return {}
         intervals: dict[ServerKey, float] = {}
         for key, series in servers.items():

@@ -19,7 +19,7 @@ from advisor.contract.recommendation import Severity
 from advisor.contract.templates import duration
 from advisor.contract.visible import visible
 from advisor.fleet import metrics as fleet_metrics
-from advisor.fleet.watch import Watch
+from advisor.fleet.watch import FleetWatch
 from advisor.http import documents, metrics, pages
 from advisor.http.answers import HTML, JSON, NEGOTIATED, negotiated, written
 from advisor.http.dependencies import TheRules, of_application
@@ -41,7 +41,7 @@ _NAMED = 3
 router = APIRouter(tags=["fleet"])
 
 
-TheWatch = Annotated[Watch, of_application("watch")]
+TheWatch = Annotated[FleetWatch, of_application("watch")]
 
 
 class FleetFilter(BaseModel):
@@ -159,19 +159,19 @@ async def readyz(watch: TheWatch) -> str:
     return f"ok, but {problem}\n" if problem else "ok\n"
 
 
-def stale(watch: Watch) -> str:
+def stale(watch: FleetWatch) -> str:
     """Why the last report is old, for people; empty if it is not."""
     problem = visible(watch.stale)
     return f"{problem}; what is shown is {duration(watch.age)} old" if problem and watch.age is not None else problem
 
 
-def _last(watch: Watch) -> FleetReport:
+def _last(watch: FleetWatch) -> FleetReport:
     if watch.report is None:
         raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, stale(watch) or _STARTING)
     return watch.report
 
 
-def _age(watch: Watch) -> dict[str, Any]:
+def _age(watch: FleetWatch) -> dict[str, Any]:
     problem = watch.problem
     return {
         "age_seconds": round(watch.age or 0.0, 1),
@@ -240,7 +240,7 @@ async def _json(content: Callable[[], BaseModel]) -> Response:
     return await asyncio.to_thread(lambda: written(json_of(content(), by_alias=True), JSON))
 
 
-async def _page(report: FleetReport, watch: Watch) -> Response:
+async def _page(report: FleetReport, watch: FleetWatch) -> Response:
     """The page, whose own style is the only thing that its policy allows."""
     headers = {"Content-Security-Policy": f"{html.policy()}; frame-ancestors 'none'", **NEGOTIATED}
 
@@ -253,7 +253,7 @@ async def _page(report: FleetReport, watch: Watch) -> Response:
 
 
 def create(
-    watch: Watch,
+    watch: FleetWatch,
     rules: Rulebook,
     background: Sequence[Background] = (),
     own: Sequence[Callable[[], Iterable[Metric]]] = (),

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from advisor.fleet.capacity import ERRORS, WARM_UPS, Pool
+from advisor.fleet.capacity import ERRORS, WARM_UPS, ServerPool
 from advisor.fleet.warm_ups import WarmUp, warm_ups
 from exporter.collectors.pools import POOLS
 from exporter.recording.file import replay
@@ -131,9 +131,9 @@ def warm_up(
     return filling[0] if filling else None
 
 
-def _pool(size: int) -> Pool:
+def _pool(size: int) -> ServerPool:
     """A pool of so many MiB."""
-    return Pool(size * _MIB, _PAGE_BYTES, float(OPTIONS["innodb-lru-scan-depth"]), 0.0, 0.0)
+    return ServerPool(size * _MIB, _PAGE_BYTES, float(OPTIONS["innodb-lru-scan-depth"]), 0.0, 0.0)
 
 
 def sized(size: int) -> float:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from advisor.fleet import days
-from advisor.fleet.client import Prometheus
+from advisor.fleet.client import PrometheusClient
 from advisor.fleet.days import Counters
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.reader import FleetReader
@@ -209,7 +209,7 @@ async def _recorded(url: str, began: float) -> dict[str, list[list[float]]]:
     end = time.time()
     daily = Grid(end, (end - began) / days.COUNT, days.COUNT)
     recorded = {}
-    async with Prometheus(url) as client:
+    async with PrometheusClient(url) as client:
         for exporter, job in JOBS.items():
             key = ServerKey("127.0.0.1", {"instance": "127.0.0.1"})
             [seen] = (await days.ask(FleetReader(client, Identity(), f'job="{job}"', daily), (key,))).values()

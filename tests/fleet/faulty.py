@@ -12,7 +12,7 @@ import httpx
 
 from advisor.contract.fleet import FleetReport
 from advisor.fleet.progress import Progress
-from advisor.fleet.reading import Options, read
+from advisor.fleet.reading import ReadingOptions, read
 from advisor.outgoing.settings import client_settings
 from advisor.rules.rulebook import RuleSet
 from lab.harness.watch import rules
@@ -175,5 +175,5 @@ def reading(url: str, *, at: float | None = END, now: float = END, selector: str
     """
     settings = client_settings(None, encrypted=False).lasting(DEADLINE)
     in_force = RuleSet(rules(), {}, (), END)
-    options = Options(url, in_force, selector, settings=settings, model_seconds=0.0, at=at, clock=lambda: now)
+    options = ReadingOptions(url, in_force, selector, settings=settings, model_seconds=0.0, at=at, clock=lambda: now)
     return asyncio.run(read(options, Progress()))

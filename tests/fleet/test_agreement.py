@@ -20,7 +20,7 @@ import pytest
 
 from advisor.contract.fleet import Source
 from advisor.facts import facts
-from advisor.fleet.client import Prometheus
+from advisor.fleet.client import PrometheusClient
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.judging import Budget, judge
 from advisor.fleet.reader import FleetReader
@@ -147,7 +147,7 @@ def key(name: str) -> ServerKey:
 async def seen(url: str, grid: Grid, source: Source) -> dict[str, Window]:
     """The windows with their tables."""
     whole: dict[str, Window] = {}
-    async with Prometheus(url) as client:
+    async with PrometheusClient(url) as client:
         reader = WindowReader(FleetReader(client, IDENTITY, "", grid), source)
         of = await reader.windows([key(name) for name in SERVERS])
         clear = {server: window for server, window in of.items() if isinstance(window, Window)}

@@ -10,11 +10,11 @@ import pytest
 
 from advisor.contract.fleet import Capacity
 from advisor.fleet import capacity, days
-from advisor.fleet.client import Prometheus
+from advisor.fleet.client import PrometheusClient
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.progress import Progress
 from advisor.fleet.reader import FleetReader
-from advisor.fleet.reading import Options, read
+from advisor.fleet.reading import ReadingOptions, read
 from advisor.fleet.series import Grid
 from advisor.rules.rulebook import Rulebook
 from exporter.server import Server
@@ -154,7 +154,7 @@ def asked(url: str, *more: str, may_read: float = 50.0) -> Capacity:
     keys = {ServerKey(name, {"instance": name}): MYSQL for name in names}
 
     async def ask() -> Capacity:
-        async with Prometheus(url) as client:
+        async with PrometheusClient(url) as client:
             return await capacity.capacity(FleetReader(client, Identity(), "", Grid(NOW, 0.0, 1)), keys, may_read)
 
     return asyncio.run(ask())
@@ -199,7 +199,7 @@ def test_a_fleet_that_cannot_be_asked_is_said_to_be_so() -> None:
 
 
 def test_a_reading_looks_at_days_only_where_a_rise_is_allowed(watching: str, found: Capacity) -> None:
-    options = Options(watching, Rulebook(RULES_FOLDER).rule_set, at=NOW, may_read=50.0)
+    options = ReadingOptions(watching, Rulebook(RULES_FOLDER).rule_set, at=NOW, may_read=50.0)
     report = asyncio.run(read(options, Progress()))
     assert report.capacity is not None
     assert report.capacity.servers == found.servers

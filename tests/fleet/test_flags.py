@@ -14,7 +14,7 @@ import httpx
 
 from advisor.contract.fleet import Source
 from advisor.facts.base import SECONDARY
-from advisor.fleet.client import Prometheus
+from advisor.fleet.client import PrometheusClient
 from advisor.fleet.mysqld_exporter import FLAGS
 from advisor.fleet.reader import FleetReader
 from advisor.fleet.series import Grid
@@ -41,7 +41,7 @@ def seen(url: str, grid: Grid) -> Window:
     """The server with its tables."""
 
     async def read() -> Window:
-        async with Prometheus(url) as client:
+        async with PrometheusClient(url) as client:
             key = IDENTITY.server({"instance": "db-1"})
             assert key is not None
             reader = WindowReader(FleetReader(client, IDENTITY, "", grid), Source.MYSQLD_EXPORTER)

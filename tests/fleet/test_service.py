@@ -18,9 +18,9 @@ from advisor.alerting.delivery import Alertmanager, Notifier
 from advisor.alerting.fleet_alerts import FleetAlerts
 from advisor.contract.fleet import FleetReport
 from advisor.contract.links import Links
-from advisor.fleet.client import Unreachable
+from advisor.fleet.client import PrometheusUnreachable
 from advisor.fleet.progress import Progress
-from advisor.fleet.watch import Watch
+from advisor.fleet.watch import FleetWatch
 from advisor.rules.rulebook import Rulebook
 from lab.processes.ports import free_port
 from lab.processes.program import PLAIN
@@ -160,7 +160,7 @@ async def test_alertmanager_tells_of_servers_without_a_sidecar_until_their_findi
         url = f"http://127.0.0.1:{manager.port}"
         settings = alert_settings(None, encrypted=False)
         notifier = Notifier([Alertmanager(url, lambda: settings.content.client)], settings, RESEND)
-        watch = Watch(read, 0.2, retry=0.2)
+        watch = FleetWatch(read, 0.2, retry=0.2)
         alerts = FleetAlerts(Links("http://fleet"), Rulebook(RULES_FOLDER), RESEND)
         running = [
             asyncio.create_task(watch.run()),
@@ -180,7 +180,7 @@ async def test_alertmanager_tells_of_servers_without_a_sidecar_until_their_findi
             return list(httpx.get(f"{url}/api/v2/alerts", timeout=DEADLINE, **PLAIN).json())
 
         ends = max(alert["endsAt"] for alert in await asyncio.to_thread(active))
-        answer = Unreachable("cannot connect to prometheus:9090: Connection refused")
+        answer = PrometheusUnreachable("cannot connect to prometheus:9090: Connection refused")
 
         def prolonged() -> bool:
             alerts = active()

@@ -15,7 +15,7 @@ from advisor.contract.fleet import FleetFinding, FleetReport, Source
 from advisor.contract.recommendation import Advice, Recommendation
 from advisor.fleet.identity import Identity
 from advisor.fleet.progress import Progress, QueryOutcome
-from advisor.fleet.reading import Options, read
+from advisor.fleet.reading import ReadingOptions, read
 from advisor.rules.rulebook import Rulebook, builtin_directory
 from lab.programs import prometheus
 from lab.programs.prometheus import Prometheus
@@ -69,7 +69,7 @@ def scraped(folder: Path, sidecars: Mapping[str, InProcess], gone: str = "") -> 
 
 def reading(url: str, progress: Progress | None = None, **options: Any) -> FleetReport:
     rules = Rulebook(builtin_directory()).rule_set
-    return asyncio.run(read(Options(url, rules, at=END, **options), progress or Progress()))
+    return asyncio.run(read(ReadingOptions(url, rules, at=END, **options), progress or Progress()))
 
 
 def essence(found: Recommendation | FleetFinding) -> tuple[Any, ...]:

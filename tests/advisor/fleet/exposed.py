@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client.core import Metric
 
-from advisor.fleet.client import LimitHit, Prometheus
-from advisor.fleet.series import Answer, Series
+from advisor.fleet.client import LimitHit, PrometheusClient
+from advisor.fleet.series import QueryAnswer, QuerySeries
 
 AT = 1_763_899_200.0
 Labels = Mapping[str, str]
 
 
-class Exposed(Prometheus):
+class Exposed(PrometheusClient):
     """Its targets, by the label instance, with the samples of each.
 
     Attributes:
@@ -34,16 +34,16 @@ class Exposed(Prometheus):
         self.said: tuple[str, ...] = ()
         self.asked: list[str] = []
 
-    async def instant(self, query: str, at: float) -> Answer:
+    async def instant(self, query: str, at: float) -> QueryAnswer:
         self.asked.append(query)
         if " or " in query or "unless" in query:
-            return Answer(())
+            return QueryAnswer(())
         found = list(self._aggregated(query, at))
         if len({series.labels["instance"] for series in found}) > self.most:
             raise LimitHit("HTTP 422, execution: too many samples")
-        return Answer(tuple(found), self.said, bool(self.said))
+        return QueryAnswer(tuple(found), self.said, bool(self.said))
 
-    def _aggregated(self, query: str, at: float) -> Iterator[Series]:
+    def _aggregated(self, query: str, at: float) -> Iterator[QuerySeries]:
         [function, by, name, matchers] = _parsed(query)
         kept: dict[tuple[tuple[str, str], ...], float] = {}
         for labels, value in self._samples:
@@ -54,7 +54,7 @@ class Exposed(Prometheus):
                 kept[group] = max(value, kept.get(group, value))
         for group, value in kept.items():
             if not query.endswith("> 0") or value > 0:
-                yield Series(dict(group), ((at, 1.0 if function == "group" else value),))
+                yield QuerySeries(dict(group), ((at, 1.0 if function == "group" else value),))
 
 
 def _parsed(query: str) -> tuple[str, Sequence[str], str, Sequence[tuple[str, str]]]:

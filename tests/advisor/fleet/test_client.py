@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from advisor.fleet import client as clients
-from advisor.fleet.client import LimitHit, Prometheus, PrometheusError, Refused, TooSlow, Unreachable
+from advisor.fleet.client import LimitHit, PrometheusClient, PrometheusUnreachable, QueryError, QueryRefused, TooSlow
 from advisor.fleet.progress import Progress, QueryOutcome
-from advisor.fleet.series import Answer, Grid, Series
+from advisor.fleet.series import Grid, QueryAnswer, QuerySeries
 from advisor.outgoing.settings import client_settings
 from tests.advisor.fleet.answering import Answering, error, plain, vector, zipped
 from tests.waiting import DEADLINE
@@ -38,14 +38,16 @@ def answering() -> Iterator[Answering]:
 
 async def test_series_have_their_finite_points(answering: Answering) -> None:
     answering.answers = lambda _: plain(json.dumps(MATRIX).encode())
-    async with Prometheus(answering.url) as client:
-        assert await client.grid("up", Grid(9_000.0, 450.0)) == Answer((Series({"a": "ü"}, ((1.0, 2.0), (5.0, 3.0))),))
+    async with PrometheusClient(answering.url) as client:
+        assert await client.grid("up", Grid(9_000.0, 450.0)) == QueryAnswer(
+            (QuerySeries({"a": "ü"}, ((1.0, 2.0), (5.0, 3.0))),)
+        )
 
 
 async def test_a_query_says_all_that_prometheus_thanos_and_mimir_need(answering: Answering) -> None:
     answering.answers = lambda _: zipped(vector(ONE))
-    async with Prometheus(answering.url + "/", headers={"X-Scope-OrgID": "eu"}) as client:
-        assert (await client.instant("up", 1_000)).series == (Series(ONE[0], ((1_000.0, 1.5),)),)
+    async with PrometheusClient(answering.url + "/", headers={"X-Scope-OrgID": "eu"}) as client:
+        assert (await client.instant("up", 1_000)).series == (QuerySeries(ONE[0], ((1_000.0, 1.5),)),)
         await client.grid("up", Grid(9_000.0, 450.0))
     (path, form, headers), (range_path, range_form, _) = answering.asked
     assert (path, form["query"], form["time"]) == ("/api/v1/query", "up", "1000.000")
@@ -75,18 +77,18 @@ def test_the_last_point_of_a_grid_is_its_end_as_prometheus_counts(window: float)
         ),
         (503, "timeout", "query timed out in expression evaluation", TooSlow),
         (504, "", "Gateway Timeout", TooSlow),
-        (400, "bad_data", "1:5: parse error: unexpected identifier", Refused),
-        (503, "unavailable", "TSDB not ready", Refused),
-        (429, "", "too many requests", Refused),
+        (400, "bad_data", "1:5: parse error: unexpected identifier", QueryRefused),
+        (503, "unavailable", "TSDB not ready", QueryRefused),
+        (429, "", "too many requests", QueryRefused),
     ],
 )
 async def test_an_error_says_whether_a_smaller_query_may_do(
-    answering: Answering, status: int, kind: str, text: str, expected: type[PrometheusError]
+    answering: Answering, status: int, kind: str, text: str, expected: type[QueryError]
 ) -> None:
     answering.answers = lambda _: plain(error(kind, text), status)
     progress = Progress()
-    async with Prometheus(answering.url, asked=progress.asked) as client:
-        with pytest.raises(PrometheusError) as failure:
+    async with PrometheusClient(answering.url, asked=progress.asked) as client:
+        with pytest.raises(QueryError) as failure:
             await client.instant("up", 1_000)
     assert type(failure.value) is expected
     assert str(failure.value) == f"HTTP {status}" + (f", {kind}" if kind else "") + f": {text}"
@@ -108,8 +110,8 @@ async def test_an_answer_that_is_none_is_said(
     answering: Answering, answer: tuple[int, dict[str, str], bytes], said: str
 ) -> None:
     answering.answers = lambda _: answer
-    async with Prometheus(answering.url) as client:
-        with pytest.raises(Unreachable, match=said):
+    async with PrometheusClient(answering.url) as client:
+        with pytest.raises(PrometheusUnreachable, match=said):
             await client.instant("up", 1_000)
 
 
@@ -118,8 +120,8 @@ async def test_what_is_too_slow_or_too_long_is_asked_for_fewer_servers(
 ) -> None:
     settings = client_settings(None, encrypted=False).lasting(0.2)
     given_up = threading.Event()
-    async with Prometheus("http://127.0.0.1:1") as client:
-        with pytest.raises(Unreachable, match="cannot connect: Connection refused"):
+    async with PrometheusClient("http://127.0.0.1:1") as client:
+        with pytest.raises(PrometheusUnreachable, match="cannot connect: Connection refused"):
             await client.instant("up", 1_000)
 
     def late(_: object) -> tuple[int, dict[str, str], bytes]:
@@ -127,13 +129,13 @@ async def test_what_is_too_slow_or_too_long_is_asked_for_fewer_servers(
         return 200, {}, vector()
 
     answering.answers = late
-    async with Prometheus(answering.url, settings) as client:
+    async with PrometheusClient(answering.url, settings) as client:
         with pytest.raises(TooSlow, match=r"no answer within 0\.2 s"):
             await client.instant("up", 1_000)
     given_up.set()
     monkeypatch.setattr(clients, "_MOST_BYTES", 1_000)
     answering.answers = lambda _: zipped(vector(*[ONE] * 50))
-    async with Prometheus(answering.url) as client:
+    async with PrometheusClient(answering.url) as client:
         with pytest.raises(LimitHit, match="longer than"):
             await client.instant("up", 1_000)
 
@@ -141,7 +143,7 @@ async def test_what_is_too_slow_or_too_long_is_asked_for_fewer_servers(
 async def test_a_label_that_is_no_valid_text_is_shown_and_asked_for_as_its_escape(answering: Answering) -> None:
     body = vector(({"table": "a@b", "other": "\ud800"}, 1.0)).replace(b"a@b", b"a\xffb")
     answering.answers = lambda _: plain(body)
-    async with Prometheus(answering.url) as client:
+    async with PrometheusClient(answering.url) as client:
         [found] = (await client.instant("up", 1_000)).series
         assert found.labels == {"table": "a\ufffdb", "other": r"\ud800"}
         await client.instant(f'up{{other="{found.labels["other"]}"}}', 1_000)
@@ -158,7 +160,7 @@ async def test_an_incomplete_answer_is_asked_for_once_more(
     partial: bool,  # noqa: FBT001
 ) -> None:
     answering.answers = lambda _: zipped(vector(ONE, **first))
-    async with Prometheus(answering.url) as client:
+    async with PrometheusClient(answering.url) as client:
         found = await client.instant("up", 1_000)
         assert (found.partial, len(answering.asked)) == (partial, 2 if partial else 1)
         answers = [vector(ONE, **first), vector(ONE, ONE)]

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from advisor.fleet.identity import Identity, ServerKey, host
-from advisor.fleet.series import Answer, Series
+from advisor.fleet.series import QueryAnswer, QuerySeries
 
 POD = {"cluster": "eu", "namespace": "shop", "pod": "db-1", "instance": "10.0.0.7:9104", "job": "mysql"}
 
@@ -54,15 +54,15 @@ def test_a_selector_matches_all_exporters_of_the_servers_and_nothing_by_accident
 
 def test_series_of_two_scrapes_of_a_server_become_one_with_the_larger_values() -> None:
     found = Identity().grouped(
-        Answer(
+        QueryAnswer(
             (
-                Series({"instance": "db-1:1", "pool": "0"}, ((1.0, 5.0), (2.0, 6.0))),
-                Series({"instance": "db-1:2", "pool": "0"}, ((2.0, 7.0), (3.0, 1.0))),
-                Series({"job": "nobody"}, ((1.0, 1.0),)),
+                QuerySeries({"instance": "db-1:1", "pool": "0"}, ((1.0, 5.0), (2.0, 6.0))),
+                QuerySeries({"instance": "db-1:2", "pool": "0"}, ((2.0, 7.0), (3.0, 1.0))),
+                QuerySeries({"job": "nobody"}, ((1.0, 1.0),)),
             )
         )
     )
     assert {key.name: some for key, some in found.items()} == {
-        "db-1": (Series({"pool": "0"}, ((1.0, 5.0), (2.0, 7.0), (3.0, 1.0))),)
+        "db-1": (QuerySeries({"pool": "0"}, ((1.0, 5.0), (2.0, 7.0), (3.0, 1.0))),)
     }
     assert host("db-1:9104") == "db-1"

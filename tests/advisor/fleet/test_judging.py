@@ -10,7 +10,7 @@ import pytest
 
 from advisor.advice.slices import SLICES, slices
 from advisor.contract.fleet import Source
-from advisor.fleet.judging import SIDECAR, Budget, Judged, judge
+from advisor.fleet.judging import SIDECAR, Budget, JudgedServer, judge
 from advisor.observe.window import Window
 from advisor.rules import check
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
@@ -38,7 +38,7 @@ def grid(*passes: float) -> Window:
     return Window(tuple(scanned(450.0 * k, n, round(n * 11_400), **known) for k, n in enumerate(passes)))
 
 
-def answered(window: Window, source: Source = Source.MYSQLD_EXPORTER) -> Judged:
+def answered(window: Window, source: Source = Source.MYSQLD_EXPORTER) -> JudgedServer:
     budget = Budget(60.0)
     budget.keep("db-1", window, source, judge(rules(), window, source))
     [(server, judged)] = budget.spend(rules())

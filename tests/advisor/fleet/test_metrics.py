@@ -8,16 +8,16 @@ import pytest
 
 from advisor.contract.fleet import Capacity, FleetReport, NotAsked, RuleSum
 from advisor.contract.recommendation import Severity
-from advisor.fleet.client import Unreachable
+from advisor.fleet.client import PrometheusUnreachable
 from advisor.fleet.metrics import MOST_RULES, OTHERS, SPECS, families
-from advisor.fleet.progress import Progress, QueryOutcome, Stage
-from advisor.fleet.watch import Watch
+from advisor.fleet.progress import Progress, QueryOutcome, ReadingStage
+from advisor.fleet.watch import FleetWatch
 from tests.advisor.fleet import reports
 
 Samples = dict[str, dict[tuple[str, ...], float]]
 
 
-def samples(watch: Watch) -> Samples:
+def samples(watch: FleetWatch) -> Samples:
     found: Samples = {}
     for family in families(watch):
         for each in family.samples:
@@ -25,18 +25,18 @@ def samples(watch: Watch) -> Samples:
     return found
 
 
-async def watched(*read: FleetReport | Exception) -> Watch:
+async def watched(*read: FleetReport | Exception) -> FleetWatch:
     left = list(read)
 
     async def reading(progress: Progress) -> FleetReport:
-        with progress.during(Stage.VERDICTS):
+        with progress.during(ReadingStage.VERDICTS):
             progress.asked(QueryOutcome.ANSWERED)
         found = left.pop(0)
         if isinstance(found, Exception):
             raise found
         return found
 
-    watch = Watch(reading, 300)
+    watch = FleetWatch(reading, 300)
     while left:
         await watch.look()
     return watch
@@ -62,7 +62,7 @@ async def test_sums_are_those_of_the_report() -> None:
 
 
 async def test_what_is_old_is_not_shown_as_new() -> None:
-    told = samples(await watched(reports.of(*reports.FEW), Unreachable("cannot connect")))
+    told = samples(await watched(reports.of(*reports.FEW), PrometheusUnreachable("cannot connect")))
     assert told["innodb_fleet_prometheus_up"] == {(): 0}
     assert told["innodb_fleet_reading_failures_total"] == {(): 1}
     assert told["innodb_fleet_report_timestamp_seconds"] == {(): reports.AT}
@@ -70,7 +70,7 @@ async def test_what_is_old_is_not_shown_as_new() -> None:
 
 
 async def test_nothing_is_said_of_prometheus_before_the_first_reading() -> None:
-    assert {"innodb_fleet_prometheus_up", "innodb_fleet_servers"}.isdisjoint(samples(Watch(_never, 300)))
+    assert {"innodb_fleet_prometheus_up", "innodb_fleet_servers"}.isdisjoint(samples(FleetWatch(_never, 300)))
 
 
 async def _never(_: Progress) -> FleetReport:

@@ -13,10 +13,10 @@ from advisor.fleet import windows
 from advisor.fleet.client import LimitHit
 from advisor.fleet.identity import ServerKey
 from advisor.fleet.inventory import InventoryEntry
-from advisor.fleet.progress import Progress, Stage
+from advisor.fleet.progress import Progress, ReadingStage
 from advisor.fleet.report import Findings
 from advisor.fleet.rules_stage import RulesStage
-from advisor.fleet.series import Answer, Grid
+from advisor.fleet.series import Grid, QueryAnswer
 from advisor.rules.rulebook import Rulebook, builtin_directory
 from exporter.server import Managed, Server, identify
 from tests.advisor.fleet.test_windows import STATUS_NAME, Tellings, growing, peer
@@ -43,13 +43,13 @@ class Limited(Told):
 
     most = 2
 
-    async def instant(self, query: str, at: float) -> Answer:
+    async def instant(self, query: str, at: float) -> QueryAnswer:
         return await self._of(query, super().instant, at)
 
-    async def grid(self, query: str, grid: Grid) -> Answer:
+    async def grid(self, query: str, grid: Grid) -> QueryAnswer:
         return await self._of(query, super().grid, grid)
 
-    async def _of(self, query: str, ask: Callable[[str, Any], Awaitable[Answer]], when: Any) -> Answer:
+    async def _of(self, query: str, ask: Callable[[str, Any], Awaitable[QueryAnswer]], when: Any) -> QueryAnswer:
         whole, self.servers = self.servers, tuple(each for each in SERVERS if f"{each.name}:9104" in query)
         try:
             found = await ask(query, when)
@@ -93,7 +93,7 @@ async def test_rules_find_what_series_tell_and_count_what_they_lack_once_in_what
             rule for some in found.undecided.values() for rule in some
         } | {WASTED}
         assert any(line.cure and "--collect." in line.cure for line in lines)
-        assert {Stage.WINDOWS, Stage.RULES, Stage.MODELS} <= progress.seconds.keys()
+        assert {ReadingStage.WINDOWS, ReadingStage.RULES, ReadingStage.MODELS} <= progress.seconds.keys()
         answers.append((found.findings, found.undecided, lines))
     assert answers[0] == answers[1]
 
@@ -123,7 +123,7 @@ async def test_a_shard_that_is_asked_for_again_has_only_the_notes_of_its_last_an
     class Wavering(Told):
         """One whose first answer about tables is a part, and whose second breaks a limit."""
 
-        async def instant(self, query: str, at: float) -> Answer:
+        async def instant(self, query: str, at: float) -> QueryAnswer:
             found = await super().instant(query, at)
             if "mysql_info_schema_table_rows{" not in query or not faults:
                 return found

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from advisor.fleet import mysqld_exporter, sidecar
-from advisor.fleet.client import LimitHit, PrometheusError, Refused, TooSlow, Unreachable
+from advisor.fleet.client import LimitHit, PrometheusUnreachable, QueryError, QueryRefused, TooSlow
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.series import Grid
 from advisor.fleet.shards import SIZE, mine, over
@@ -17,7 +17,7 @@ KEYS = [key for n in range(500) if (key := Identity().server({"instance": f"db-{
 class Asked:
     """Shards that were asked for, where some servers make a query fail."""
 
-    def __init__(self, most: int = 10_000, failing: Mapping[str, PrometheusError] | None = None) -> None:
+    def __init__(self, most: int = 10_000, failing: Mapping[str, QueryError] | None = None) -> None:
         self.sizes: list[int] = []
         self._most, self._failing = most, failing or {}
 
@@ -53,14 +53,14 @@ async def test_one_server_that_breaks_a_limit_alone_does_not_take_others_with_it
 
 
 async def test_a_shard_that_fails_three_times_is_left_out_with_the_error() -> None:
-    ask = Asked(failing={"db-007": Refused(500, "internal", "oops")})
+    ask = Asked(failing={"db-007": QueryRefused(500, "internal", "oops")})
     found, [left] = await over(KEYS, ask, pause=0)
     assert (len(found), len(left.servers), left.reason) == (300, 200, "HTTP 500, internal: oops")
     assert sorted(ask.sizes) == [100, 200, 200, 200, 200]
 
 
 async def test_a_prometheus_that_went_away_is_not_asked_for_every_shard() -> None:
-    ask = Asked(failing={key.name: Unreachable("cannot connect: Connection refused") for key in KEYS})
+    ask = Asked(failing={key.name: PrometheusUnreachable("cannot connect: Connection refused") for key in KEYS})
     found, [left] = await over(KEYS, ask, size=10, pause=0)
     assert (found, len(left.servers)) == ({}, 500)
     assert len(ask.sizes) <= 9  # three attempts each, of two shards and of the one that was begun meanwhile

@@ -12,7 +12,7 @@ import pytest
 
 from advisor.contract.fleet import FleetFinding, Source
 from advisor.contract.recommendation import Recommendation
-from advisor.fleet.judging import Budget, Judged, judge
+from advisor.fleet.judging import Budget, JudgedServer, judge
 from advisor.observe.window import Window
 from advisor.rules import check
 from tests.advisor.building import REPOSITORY, RULES_FOLDER, captured
@@ -95,7 +95,7 @@ class Trial:
         """The findings with everything."""
         return self.kept.total() + len(self.moved) + self.blind.total()
 
-    def take(self, capture: str, judged: Judged) -> None:
+    def take(self, capture: str, judged: JudgedServer) -> None:
         known, found = with_everything(capture), by_subject(judged.findings)
         self.wrong += [(capture, each) for each in found if each not in known]
         for each, before in known.items():

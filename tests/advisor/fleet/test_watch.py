@@ -7,23 +7,23 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from advisor.contract.fleet import FleetReport
-from advisor.fleet.client import Unreachable
-from advisor.fleet.progress import Progress, QueryOutcome, Stage
-from advisor.fleet.watch import Watch
+from advisor.fleet.client import PrometheusUnreachable
+from advisor.fleet.progress import Progress, QueryOutcome, ReadingStage
+from advisor.fleet.watch import FleetWatch
 from tests.advisor.fleet import reports
 
 REPORT = reports.of("mysql-9.7/repeated-scan")
 
 
 async def reading(progress: Progress) -> FleetReport:
-    with progress.during(Stage.INVENTORY):
+    with progress.during(ReadingStage.INVENTORY):
         progress.asked(QueryOutcome.ANSWERED)
     return REPORT
 
 
 async def away(progress: Progress) -> FleetReport:
     progress.asked(QueryOutcome.UNREACHABLE)
-    raise Unreachable("cannot connect to 127.0.0.1:9090: Connection refused")
+    raise PrometheusUnreachable("cannot connect to 127.0.0.1:9090: Connection refused")
 
 
 async def broken(_: Progress) -> FleetReport:
@@ -36,7 +36,7 @@ class Fleet:
     def __init__(self) -> None:
         self.read: Callable[[Progress], Awaitable[FleetReport]] = reading
         self.now = reports.AT + 60
-        self.watch = Watch(self._read, 300, clock=lambda: self.now)
+        self.watch = FleetWatch(self._read, 300, clock=lambda: self.now)
 
     async def _read(self, progress: Progress) -> FleetReport:
         return await self.read(progress)
@@ -64,7 +64,7 @@ async def test_a_report_stays_while_prometheus_is_away_and_says_since_when() -> 
     assert fleet.watch.stale == ""
     assert fleet.watch.queries == {QueryOutcome.ANSWERED: 2, QueryOutcome.UNREACHABLE: 2}
     assert (fleet.watch.readings, fleet.watch.failures) == (2, 2)
-    assert set(fleet.watch.seconds) == {Stage.INVENTORY}
+    assert set(fleet.watch.seconds) == {ReadingStage.INVENTORY}
 
 
 async def test_a_defect_is_logged_in_full_and_told_in_general(caplog: pytest.LogCaptureFixture) -> None:
@@ -103,7 +103,7 @@ async def pauses(read: Callable[[Progress], Awaitable[FleetReport]], takes: floa
             raise Stopped
 
     with pytest.raises(Stopped):
-        await Watch(timed, every, retry=30, ticks=lambda: now, pause=pause).run()
+        await FleetWatch(timed, every, retry=30, ticks=lambda: now, pause=pause).run()
     return waited
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from advisor.fleet import inventory, mysqld_exporter, sidecar, verdicts
-from advisor.fleet.client import Prometheus
+from advisor.fleet.client import PrometheusClient
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.reader import FleetReader
-from advisor.fleet.series import Answer, Grid, Series
+from advisor.fleet.series import Grid, QueryAnswer, QuerySeries
 
 IDENTITY = Identity()
 GRID = Grid(1_700_000_000.0, 450.0)
@@ -24,13 +24,13 @@ def key(name: str = "db-1") -> ServerKey:
     return found
 
 
-def reader(client: Prometheus, selector: str = "") -> FleetReader:
+def reader(client: PrometheusClient, selector: str = "") -> FleetReader:
     """Asks about the grid's points, or at its end."""
     return FleetReader(client, IDENTITY, selector, GRID)
 
 
 @dataclass
-class Told(Prometheus):
+class Told(PrometheusClient):
     """The series of servers.
 
     Attributes:
@@ -48,16 +48,16 @@ class Told(Prometheus):
     servers: tuple[ServerKey, ...] = (key(),)
     asked: list[str] = field(default_factory=list)
 
-    async def instant(self, query: str, at: float) -> Answer:
+    async def instant(self, query: str, at: float) -> QueryAnswer:
         return self._answer(query, (at,))
 
-    async def grid(self, query: str, grid: Grid) -> Answer:
+    async def grid(self, query: str, grid: Grid) -> QueryAnswer:
         return self._answer(query, grid.points)
 
-    async def downsampled(self, query: str, grid: Grid) -> Answer:
+    async def downsampled(self, query: str, grid: Grid) -> QueryAnswer:
         return await replace(self, missing=frozenset() if self.coarse else self.missing).grid(query, grid)
 
-    def _answer(self, text: str, points: tuple[float, ...]) -> Answer:
+    def _answer(self, text: str, points: tuple[float, ...]) -> QueryAnswer:
         self.asked.append(text)
         found = []
         for query in BY_NAME.values():
@@ -67,11 +67,11 @@ class Told(Prometheus):
                 for labels, value in self.series.get(query.name, {}).items():
                     by = dict(zip((*names, *query.labels), labels, strict=True))
                     found += [
-                        Series(by | {"instance": f"{server}:9104"}, self._points(value, points))
+                        QuerySeries(by | {"instance": f"{server}:9104"}, self._points(value, points))
                         for server in self.servers
                         if f"{server}:9104" in text
                     ]
-        return Answer(tuple(found), ("store gateway is away",) if self.partial else (), self.partial)
+        return QueryAnswer(tuple(found), ("store gateway is away",) if self.partial else (), self.partial)
 
     def _points(self, value: Value, points: tuple[float, ...]) -> tuple[tuple[float, float], ...]:
         known = ((at, value(at) if callable(value) else value) for at in points if at not in self.missing)

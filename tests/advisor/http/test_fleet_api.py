@@ -10,9 +10,9 @@ import pytest
 
 from advisor.contract.fleet import FleetAdvice, FleetReport, ServedReport, Source
 from advisor.contract.links import Links
-from advisor.fleet.client import Unreachable
+from advisor.fleet.client import PrometheusUnreachable
 from advisor.fleet.progress import Progress
-from advisor.fleet.watch import Watch
+from advisor.fleet.watch import FleetWatch
 from advisor.http import fleet as service
 from advisor.http.guard import Guard
 from advisor.http.limits import Limits
@@ -33,7 +33,7 @@ class Fleet:
     def __init__(self, report: FleetReport = REPORT) -> None:
         self.now = reports.AT + 90.0
         self.answer: FleetReport | Exception = report
-        self.watch = Watch(self._read, 300, clock=lambda: self.now)
+        self.watch = FleetWatch(self._read, 300, clock=lambda: self.now)
         app = service.create(self.watch, Rulebook(RULES_FOLDER), links=Links("https://fleet.example"))
         app.state.limits = Limits(clock=still)
         transport = httpx.ASGITransport(Guard(app), client=("192.0.2.1", 1))
@@ -45,7 +45,7 @@ class Fleet:
         return self.answer
 
     async def goes_away(self) -> None:
-        self.answer = Unreachable("cannot connect to prometheus:9090: Connection refused")
+        self.answer = PrometheusUnreachable("cannot connect to prometheus:9090: Connection refused")
         self.now += 600
         await self.watch.look()
 
