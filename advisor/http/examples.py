@@ -21,13 +21,20 @@ OVERVIEW, RELOADED, RULES, SNAPSHOT, WHAT_IF, SWEEP, SETTINGS = (
     _READ[name] for name in ("overview", "reloaded", "rules", "snapshot", "what_if", "sweep", "settings")
 )
 EVENTS, SERIES, STATE = (_READ[name] for name in ("events", "series", "state"))
-PAGE = {"schema": {"type": "string"}, "example": "<!doctype html>"}
-"""A page for people, in the content of an endpoint."""
 _ADVICE = _READ["advice"]
 _FOUND = _ADVICE["recommendations"][0]
 FINGERPRINT: str = _FOUND["fingerprint"]
 _REASON = "the fingerprint a63178a321b3b23c is suppressed until 2026-12-31: the nightly report, on purpose"
 _ASIDE = {"recommendation": _FOUND, "reason": _REASON}
+
+
+def _text(example: str) -> dict[str, Any]:
+    """A text, in the content of an endpoint."""
+    return {"schema": {"type": "string"}, "example": example}
+
+
+PAGE = _text("<!doctype html>")
+"""A page for people."""
 
 
 def advice() -> dict[str, Any]:
@@ -41,8 +48,8 @@ def advice() -> dict[str, Any]:
             }
         },
         "text/html": PAGE,
-        "text/plain": {"schema": {"type": "string"}, "example": text.text(documents.advice(shown))},
-        "text/markdown": {"schema": {"type": "string"}, "example": markdown(documents.advice(shown))},
+        "text/plain": _text(text.text(documents.advice(shown))),
+        "text/markdown": _text(markdown(documents.advice(shown))),
     }
 
 
@@ -53,8 +60,8 @@ def finding() -> dict[str, Any]:
         "application/json": {
             "examples": {"made": {"value": _FOUND}, "set aside": {"value": _ASIDE}, "gone": {"value": _READ["gone"]}}
         },
-        "text/plain": {"schema": {"type": "string"}, "example": text.text(documents.finding(shown))},
-        "text/markdown": {"schema": {"type": "string"}, "example": markdown(documents.finding(shown))},
+        "text/plain": _text(text.text(documents.finding(shown))),
+        "text/markdown": _text(markdown(documents.finding(shown))),
     }
 
 
@@ -63,8 +70,8 @@ def history() -> dict[str, Any]:
     shown = History.model_validate(_READ["history"])
     return {
         "application/json": {"example": _READ["history"]},
-        "text/plain": {"schema": {"type": "string"}, "example": text.text(outcomes.history(shown))},
-        "text/markdown": {"schema": {"type": "string"}, "example": markdown(outcomes.history(shown))},
+        "text/plain": _text(text.text(outcomes.history(shown))),
+        "text/markdown": _text(markdown(outcomes.history(shown))),
         "text/html": PAGE,
     }
 
@@ -74,8 +81,8 @@ def curve() -> dict[str, Any]:
     shown = MissCurve.model_validate(_READ["curve"])
     return {
         "application/json": {"example": _READ["curve"]},
-        "image/svg+xml": {"schema": {"type": "string"}, "example": '<svg xmlns="http://www.w3.org/2000/svg">…</svg>'},
-        "text/plain": {"schema": {"type": "string"}, "example": text.text(models.curve(shown))},
+        "image/svg+xml": _text('<svg xmlns="http://www.w3.org/2000/svg">…</svg>'),
+        "text/plain": _text(text.text(models.curve(shown))),
     }
 
 
@@ -87,7 +94,7 @@ def statements() -> dict[str, Any]:
 
 def runbook() -> dict[str, Any]:
     """Content of /runbooks/{alert} by media type."""
-    text = {"schema": {"type": "string"}, "example": _READ["runbook"]}
+    text = _text(_READ["runbook"])
     return {"text/markdown": text, "text/plain": text, "text/html": PAGE}
 
 
@@ -96,8 +103,8 @@ def rule(shown: Rule, as_yaml: str) -> dict[str, Any]:
     content = shown.file.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {
         "application/json": {"example": content},
-        "application/yaml": {"schema": {"type": "string"}, "example": as_yaml},
-        "text/plain": {"schema": {"type": "string"}, "example": as_yaml},
-        "text/markdown": {"schema": {"type": "string"}, "example": page.markdown(shown)},
+        "application/yaml": _text(as_yaml),
+        "text/plain": _text(as_yaml),
+        "text/markdown": _text(page.markdown(shown)),
         "text/html": PAGE,
     }

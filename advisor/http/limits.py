@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
+class Allowance:
     """What a sidecar affords, in tokens. A question to the model, the dearest, takes two.
 
     Attributes:
@@ -35,7 +35,7 @@ class Rates:
     addresses: int = 1024
 
 
-RATES = Rates()
+ALLOWANCE = Allowance()
 
 
 class Bucket:
@@ -62,10 +62,12 @@ class Bucket:
 class Limits:
     """Limits of costly requests, for each address and for all."""
 
-    def __init__(self, rates: Rates = RATES, clock: Callable[[], float] = time.monotonic) -> None:
-        self._together = Bucket(rates.clients * rates.burst, rates.clients * rates.per_second, clock)
-        self._of = functools.lru_cache(rates.addresses)(lambda _address: Bucket(rates.burst, rates.per_second, clock))
-        self._models, self._asked = rates.models, 0
+    def __init__(self, allowance: Allowance = ALLOWANCE, clock: Callable[[], float] = time.monotonic) -> None:
+        self._together = Bucket(allowance.clients * allowance.burst, allowance.clients * allowance.per_second, clock)
+        self._of = functools.lru_cache(allowance.addresses)(
+            lambda _address: Bucket(allowance.burst, allowance.per_second, clock)
+        )
+        self._models, self._asked = allowance.models, 0
 
     def spend(self, address: str, tokens: int) -> None:
         """Take tokens for a request.

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from advisor.advice.service import Unseen
@@ -39,8 +39,10 @@ _WORDS = {
 """Pydantic's kinds of errors in plain words, which follow the name of what was sent."""
 
 
-class Problem(BaseModel):
+class ProblemDetails(BaseModel):
     """An error (RFC 9457)."""
+
+    model_config = ConfigDict(title="Problem")
 
     type: str = Field(examples=["about:blank"])
     title: str = Field(examples=["Not Found"])
@@ -63,7 +65,7 @@ def documented(
     """
 
     def shown(status: int, detail: str) -> dict[str, Any]:
-        return {MEDIA_TYPE: {"schema": Problem.model_json_schema(), "example": _body(status, detail)}}
+        return {MEDIA_TYPE: {"schema": ProblemDetails.model_json_schema(), "example": _body(status, detail)}}
 
     forms = {**({} if answer is None else {"application/json": {"example": answer}}), **(content or {})}
     answers: dict[int | str, dict[str, Any]] = {200: {"content": forms}} if forms else {}
@@ -111,7 +113,7 @@ def install(app: FastAPI) -> None:
 
 def _body(status: int, detail: str) -> dict[str, Any]:
     # It may quote the request, a rule of others, or what the server said.
-    return Problem(
+    return ProblemDetails(
         type="about:blank", title=HTTPStatus(status).phrase, status=status, detail=visible(detail)
     ).model_dump()
 

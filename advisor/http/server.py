@@ -195,7 +195,7 @@ class Connection(H11Protocol):
         min(greedy, key=lambda connection: (connection.is_asked, connection.since)).transport.abort()
 
 
-class _Server(Server):
+class _UntilSignal(Server):
     """uvicorn, which exits cleanly after a signal instead of raising it again, and wakes up once a second."""
 
     def __init__(self, config: Config) -> None:
@@ -288,4 +288,4 @@ def configured(app: ASGIApp, web: WebSettings | None = None) -> Config:
 def run(app: ASGIApp, listener: socket.socket, web: WebSettings | None = None) -> None:
     """Serve until SIGINT or SIGTERM."""
     with asyncio.Runner(loop_factory=_Loop) as runner:
-        runner.run(_Server(configured(app, web)).serve(sockets=[listener]))
+        runner.run(_UntilSignal(configured(app, web)).serve(sockets=[listener]))

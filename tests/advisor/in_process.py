@@ -16,13 +16,13 @@ from anyio.from_thread import start_blocking_portal
 from advisor.cli import logs
 from advisor.cli import serve as command
 from advisor.cli.listening import guarded
-from advisor.http.limits import Limits, Rates
+from advisor.http.limits import Allowance, Limits
 from advisor.http.web_settings import WebSettings
 from tests.waiting import DEADLINE, wait_for
 
 PORT = 9747
 ADDRESS = "127.0.0.1"
-UNLIMITED = Rates(burst=math.inf)
+UNLIMITED = Allowance(burst=math.inf)
 """Tests of other things ask as often as they like; a limit would depend on how fast they are."""
 
 

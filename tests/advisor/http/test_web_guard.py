@@ -17,7 +17,7 @@ from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.http.browsers import SECURITY_HEADERS
 from advisor.http.guard import LONGEST_BODY, Guard
-from advisor.http.limits import RATES, Limits, costly
+from advisor.http.limits import ALLOWANCE, Limits, costly
 from advisor.http.web_settings import WebSettings
 from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
@@ -133,7 +133,7 @@ CHEAP = ("/metrics", "/healthz", "/readyz", "/advise", "/")
 async def test_what_costs_is_limited_for_each_client_and_nothing_else_is(
     breaking: FastAPI, method: str, path: str, body: object, tokens: int
 ) -> None:
-    guard, burst = Guard(breaking), round(RATES.burst / tokens)
+    guard, burst = Guard(breaking), round(ALLOWANCE.burst / tokens)
     async with asking(guard, "192.0.2.2") as greedy, asking(guard, "192.0.2.3") as other:
         assert {(await greedy.request(method, path, json=body)).status_code for _ in range(burst)} == {200}
         limited = await greedy.request(method, path, json=body)
@@ -259,7 +259,7 @@ async def test_few_questions_to_the_model_wait_and_all_else_is_answered(breaking
         await go.wait()
 
     async with asking(Guard(breaking)) as client:
-        waiting = [asyncio.create_task(client.get("/slow")) for _ in range(RATES.models)]
+        waiting = [asyncio.create_task(client.get("/slow")) for _ in range(ALLOWANCE.models)]
         for _ in waiting:
             await begun.acquire()
         refused = await client.get("/advise?window=7")
