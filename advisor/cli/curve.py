@@ -13,6 +13,7 @@ from advisor.cli.options import SourceOptions, format_option, output_option, wat
 
 if TYPE_CHECKING:
     from advisor.pool.answer import MissCurve
+    from advisor.render.blocks import TextDocument
 
 
 @click.command(
@@ -52,7 +53,7 @@ def curve(
     The reads are of the load that was watched: watch the hours that matter.
     """
     from advisor.cli import sources
-    from advisor.cli.output import say_document, writable, write
+    from advisor.cli.output import put, writable
     from advisor.pool.answer import answer
     from advisor.pool.errors import Unanswerable
     from advisor.pool.estimate import curve as estimate
@@ -68,28 +69,17 @@ def curve(
     except Unanswerable as error:
         sources.refuse_missing_privileges(latest)
         raise Unusable(f"there is no miss curve: {error}") from error
-    if output is not None:
-        write(output, _written(miss_curve, style))
-    elif style == "text":
-        from advisor.render import models
-
-        say_document(models.curve(miss_curve))
-    else:
-        click.echo(_written(miss_curve, style), nl=False)
+    put(_form(miss_curve, style), output)
 
 
-def _written(miss_curve: MissCurve, style: str) -> str:
+def _form(miss_curve: MissCurve, style: str) -> str | TextDocument:
+    from advisor.contract.json_text import json_of
+    from advisor.render import curve_svg, models
+
     match style:
         case "json":
-            from advisor.contract.json_text import json_of
-
             return json_of(miss_curve, indent=2) + "\n"
         case "svg":
-            from advisor.render import curve_svg
-
             return curve_svg.svg(miss_curve)
         case _:
-            from advisor.cli.output import text_of
-            from advisor.render import models
-
-            return text_of(models.curve(miss_curve))
+            return models.curve(miss_curve)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from advisor.fleet.progress import Progress, ReadingStage
     from advisor.fleet.reading import ReadingOptions
     from advisor.outgoing.settings import ClientSettings
+    from advisor.render.blocks import TextDocument
     from advisor.rules.rulebook import Rulebook
     from exporter.server import Managed
 
@@ -230,7 +231,7 @@ def fleet(
     """
     import dataclasses
 
-    from advisor.cli.output import replace, writable
+    from advisor.cli.output import put, writable
     from advisor.cli.setup import load_setup
     from advisor.contract.recommendation import Severity
     from advisor.fleet.reading import ReadingOptions, read
@@ -274,10 +275,7 @@ def fleet(
     report = _report(options)
     if not report.servers and shard is None:
         raise Unusable(f"{url}: {'; '.join(report.warnings)}")
-    if to is not None:
-        replace(to, _written(report, style))
-    else:
-        _print(report, style)
+    put(_form(report, style), to)
     if fail_on and any(finding.severity.rank >= Severity(fail_on).rank for finding in report.findings):
         sys.exit(FINDINGS)
 
@@ -415,18 +413,7 @@ def _progress() -> Iterator[Progress]:
         yield Progress(show)
 
 
-def _print(report: FleetReport, style: str) -> None:
-    if style == "text" and sys.stdout.isatty():
-        from advisor.cli.output import say_document
-        from advisor.render import fleet as documents
-
-        say_document(documents.report(report, documents.TERMINAL))
-    else:
-        click.echo(_written(report, style), nl=False)
-
-
-def _written(report: FleetReport, style: str) -> str:
-    from advisor.cli.output import text_of
+def _form(report: FleetReport, style: str) -> str | TextDocument:
     from advisor.contract.json_text import json_of
     from advisor.render import fleet as documents
     from advisor.render import fleet_csv, html
@@ -442,4 +429,4 @@ def _written(report: FleetReport, style: str) -> str:
         case "html":
             return html.file(documents.report(report, documents.PAGE))
         case _:
-            return text_of(documents.report(report, documents.TERMINAL))
+            return documents.report(report, documents.TERMINAL)

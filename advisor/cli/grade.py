@@ -14,7 +14,7 @@ from advisor.cli.exits import FINDINGS, epilog
 from advisor.cli.options import SetupOptions, format_option, output_option, setup_options
 
 if TYPE_CHECKING:
-    from advisor.ledger.grades import GradedStretch, Grades
+    from advisor.ledger.grades import GradedStretch
 
 
 @click.command(
@@ -66,19 +66,14 @@ def grade(
     pool needs minutes to settle.
     """
     from advisor.cli.ledgers import fails
-    from advisor.cli.output import say_document, writable, write
+    from advisor.cli.output import put, writable
+    from advisor.contract.json_text import json_of
     from advisor.ledger.grades import grades
+    from advisor.render import outcomes as documents
 
     writable(output)
     graded = grades(_stretches(recordings, setup, window))
-    if output is not None:
-        write(output, _written(graded, style))
-    elif style == "text":
-        from advisor.render import outcomes
-
-        say_document(outcomes.grades(graded))
-    else:
-        click.echo(_written(graded, style), nl=False)
+    put(json_of(graded, indent=2) + "\n" if style == "json" else documents.grades(graded), output)
     if fails(graded.outcomes, fail_on):
         sys.exit(FINDINGS)
 
@@ -114,14 +109,3 @@ def _begin(recording: Path) -> float:
 
     first = next(replay(recording), None)
     return float("inf") if first is None else first.at
-
-
-def _written(graded: Grades, style: str) -> str:
-    if style == "json":
-        from advisor.contract.json_text import json_of
-
-        return json_of(graded, indent=2) + "\n"
-    from advisor.cli.output import text_of
-    from advisor.render import outcomes
-
-    return text_of(outcomes.grades(graded))

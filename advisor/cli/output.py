@@ -37,13 +37,6 @@ def say_document(document: TextDocument, style: str = "text") -> None:
         text.show(document)
 
 
-def text_of(document: TextDocument) -> str:
-    """A document as text in a file."""
-    from advisor.render import text
-
-    return text.text(document)
-
-
 def say_json(value: BaseModel | object, **options: Any) -> None:
     """Print JSON in which everything shows; a model with these options of model_dump_json."""
     if isinstance(value, BaseModel):
@@ -62,28 +55,27 @@ def writable(output: Path | None) -> None:
         raise Unusable(f"cannot write {output}: there is no directory {output.parent}")
 
 
-def replace(output: Path, content: str) -> None:
-    """Write the file, which stays as it was until the new one is whole.
+def put(content: str | TextDocument, output: Path | None) -> None:
+    """Print a text or a document, or write it to a file, which stays as it was until the new one is whole.
 
     Raises:
-        Unusable: It cannot be written.
+        Unusable: The file cannot be written.
     """
-    new = output.with_name(f".{output.name}.new")
-    write(new, content)
+    from exporter import files
+
+    if not isinstance(content, str):
+        from advisor.render import text
+
+        if output is None and sys.stdout.isatty():
+            text.show(content)
+            return
+        content = text.text(content)
+    if output is None:
+        click.echo(content, nl=False)
+        return
     try:
-        new.replace(output)
-    except OSError as error:
-        raise Unusable(f"cannot write {output}: {error.strerror}") from error
-
-
-def write(output: Path, content: str) -> None:
-    """Write the file.
-
-    Raises:
-        Unusable: It cannot be written.
-    """
-    try:
-        output.write_text(content, encoding="utf-8", errors="replace")
+        with files.replacing(output) as part:
+            part.write_text(content, encoding="utf-8", errors="replace")
     except OSError as error:
         raise Unusable(f"cannot write {output}: {error.strerror}") from error
 

@@ -23,6 +23,7 @@ from exporter import files
 
 Key = str | int
 Shape = TypeVar("Shape", bound=BaseModel)
+Content = TypeVar("Content", bound=BaseModel | None)
 Bytes = Annotated[int, BeforeValidator(size)]
 Seconds = Annotated[float, BeforeValidator(go_duration)]
 
@@ -63,18 +64,20 @@ class FileError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A file's text, and its YAML for the positions in it: line and column, both from 1, as an editor shows them.
+class Document(Generic[Content]):
+    """A file's content, and the positions in its text: line and column, both from 1, as an editor shows them.
 
     A ``path`` leads from the root of the YAML to a value, by keys and indices.
 
     Attributes:
         tree: As ruamel.yaml loads it for a round trip, with the positions of keys and values.
+        content: As a model; None where it has no valid one.
     """
 
     path: Path
     text: str
     tree: Any
+    content: Content
 
     def error(self, path: Sequence[Key], message: str, line: int = 1, column: int = 1) -> FileError:
         """An error at the value at ``path``, or at a character of its text."""
@@ -112,13 +115,6 @@ class Source:
             key, value = (place[0], place[1]), (place[-2], place[-1])
             node = node[name]
         return key, value, node
-
-
-@dataclass(frozen=True, slots=True)
-class Document(Source, Generic[Shape]):
-    """A file, and its content as a model."""
-
-    content: Shape
 
 
 def read(
@@ -194,7 +190,7 @@ def parse(
     except ValidationError as error:
         # An unknown key comes before a missing one: it is probably the same key, misspelt.
         first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        raise _misshapen(Source(path, text, tree), first, kinds) from None
+        raise _misshapen(Document(path, text, tree, None), first, kinds) from None
 
 
 class _Constructor(RoundTripConstructor):
@@ -218,13 +214,13 @@ class _Constructor(RoundTripConstructor):
             raise MarkedYAMLError(problem=str(error), problem_mark=node.start_mark) from error
 
 
-def _nodes(node: Any, known: dict[int, float]) -> float:
+def _nodes(node: Any, counts: dict[int, float]) -> float:
     """The nodes in a tree whose aliases are followed; infinite where one stands for what it is in."""
-    if id(node) not in known:
-        known[id(node)] = math.inf  # while it is counted
-        below = [each for pair in node.value for each in pair] if isinstance(node, MappingNode) else node.value
-        known[id(node)] = 1 + (0 if isinstance(node, ScalarNode) else sum(_nodes(each, known) for each in below))
-    return known[id(node)]
+    if id(node) not in counts:
+        counts[id(node)] = math.inf  # while it is counted
+        below = [part for pair in node.value for part in pair] if isinstance(node, MappingNode) else node.value
+        counts[id(node)] = 1 + (0 if isinstance(node, ScalarNode) else sum(_nodes(part, counts) for part in below))
+    return counts[id(node)]
 
 
 def _wrong(path: Path, where: tuple[int, int], message: str) -> FileError:
@@ -233,14 +229,14 @@ def _wrong(path: Path, where: tuple[int, int], message: str) -> FileError:
     return FileError(f"{path}:{where[0]}:{where[1]}: {message}")
 
 
-def _misshapen(source: Source, error: ErrorDetails, kinds: frozenset[str]) -> FileError:
+def _misshapen(document: Document[None], error: ErrorDetails, kinds: frozenset[str]) -> FileError:
     keys = tuple(_keys(error["loc"], kinds))
     of_key = keys[-1:] == ("[key]",) or error["type"] in ("extra_forbidden", "invalid_key")
     if keys[-1:] == ("[key]",):
         keys = keys[:-1]
-    place = source.key_position(keys) if of_key else source.value_position(keys)
+    place = document.key_position(keys) if of_key else document.value_position(keys)
     message = _WORDS.get(error["type"], error["msg"].removeprefix("Value error, "))
-    return _wrong(source.path, place, f"{'.'.join(map(str, keys))}: {message}" if keys else message)
+    return _wrong(document.path, place, f"{'.'.join(map(str, keys))}: {message}" if keys else message)
 
 
 def _keys(loc: tuple[Key, ...], kinds: frozenset[str]) -> Iterator[Key]:

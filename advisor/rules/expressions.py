@@ -124,12 +124,12 @@ class Vocabulary:
             config=_library(), variables={name: _TYPES[kind] for name, kind in names.items()}
         )
 
-    def expression(self, text: str, wanted: tuple[type, ...] = (float, str, bool)) -> Expression:
+    def expression(self, text: str, types: tuple[type, ...] = (float, str, bool)) -> Expression:
         """Check an expression.
 
         Args:
             text: CEL.
-            wanted: The types it may have.
+            types: Those it may have.
 
         Raises:
             ExpressionError: A syntax error, an unknown name, a wrong type, an unwanted result, or too long a text.
@@ -141,8 +141,8 @@ class Vocabulary:
         except RuntimeError as error:
             raise self._explain(text, str(error)) from None
         kind = _PYTHON.get(program.return_type().name())
-        if kind not in wanted:
-            words = " or ".join(_word(each) for each in wanted)
+        if kind not in types:
+            words = " or ".join(map(_word, types))
             raise ExpressionError(f"this is {_article(program.return_type().name())}; {words} is needed")
         checked = program.serialize()
         # A cheap test that misses no name of the program, but may find one too many.
@@ -151,10 +151,10 @@ class Vocabulary:
         return Expression(text, kind, names, bound, _runtime().deserialize(checked))
 
     def _explain(self, expression: str, message: str) -> ExpressionError:
-        found = _ERROR.search(message)
-        if found is None:
+        error = _ERROR.search(message)
+        if error is None:
             return ExpressionError(_shown(message))
-        line, column, text = int(found[1]), int(found[2]), found[3]
+        line, column, text = int(error[1]), int(error[2]), error[3]
         unknown = re.fullmatch(r"undeclared reference to '([^']+)'", text)
         if unknown:
             name = unknown[1]
@@ -178,7 +178,7 @@ class Vocabulary:
 
 def names_in(expression: str) -> list[str]:
     """The names in an expression, functions among them."""
-    return [found[1] for found in _NAME.finditer(expression) if found[1]]
+    return [match[1] for match in _NAME.finditer(expression) if match[1]]
 
 
 @functools.cache
@@ -197,8 +197,8 @@ def _runtime() -> cel.Env:
 
 def _start(expression: str, line: int, column: int, name: str) -> int:
     """The column where a name begins. CEL points at the last dot of a qualified name."""
-    found = expression.split("\n")[line - 1].rfind(name, 0, column - 1 + len(name))
-    return column if found < 0 else found + 1
+    begin = expression.split("\n")[line - 1].rfind(name, 0, column - 1 + len(name))
+    return column if begin < 0 else begin + 1
 
 
 def _shown(text: str) -> str:

@@ -51,9 +51,9 @@ class NameGroup:
 @cache
 def groups() -> tuple[NameGroup, ...]:
     """Everything but the settings."""
-    found = [_group(name, None, shape) for name, shape in facts.GROUPS.items()]
-    found += [_group(name, for_each, shape) for for_each, (name, shape) in facts.LISTS.items()]
-    return (*found, _group(choice.GROUP, None, choice.Choice))
+    of_all = [_group(name, None, shape) for name, shape in facts.GROUPS.items()]
+    of_lists = [_group(name, for_each, shape) for for_each, (name, shape) in facts.LISTS.items()]
+    return (*of_all, *of_lists, _group(choice.GROUP, None, choice.Choice))
 
 
 @cache
@@ -65,15 +65,15 @@ def settings() -> tuple[Name, ...]:
 
 def names_of(rule: Rule, texts: Iterable[str]) -> tuple[Name, ...]:
     """The names in some expressions of a rule, each once, in their order; its own ``let`` left out."""
-    known = {each.name: each for each in settings()} | {n.name: n for group in groups() for n in group.names}
+    facts_by_name = {fact.name: fact for fact in (*settings(), *(fact for group in groups() for fact in group.names))}
     names = dict.fromkeys(name for text in texts for name in names_in(text))
-    return tuple(known[name] for name in names if name in known and name not in rule.file.let)
+    return tuple(facts_by_name[name] for name in names if name in facts_by_name and name not in rule.file.let)
 
 
 def table(names: Iterable[Name]) -> str:
     """The names in markdown, one row each."""
     lines = ["| name | type | meaning |", "| --- | --- | --- |"]
-    lines += [f"| `{each.name}` | {_type(each)} | {each.meaning.replace('|', '/')} |" for each in names]
+    lines += [f"| `{name.name}` | {_type(name)} | {name.meaning.replace('|', '/')} |" for name in names]
     return "\n".join(lines)
 
 
@@ -90,11 +90,11 @@ def _type(name: Name) -> str:
 
 
 def _setting(name: str) -> str:
-    known = knowledge.SETTINGS.get(name)
-    if known is None:
+    setting = knowledge.SETTINGS.get(name)
+    if setting is None:
         return ""
-    if known.kind == "number":
-        return known.unit or "a whole number"
-    versions = (*known.words.mysql, *known.words.mariadb)
-    words = dict.fromkeys(word for _, each in versions for word in each)
+    if setting.kind == "number":
+        return setting.unit or "a whole number"
+    versions = (*setting.words.mysql, *setting.words.mariadb)
+    words = dict.fromkeys(word for _, of_version in versions for word in of_version)
     return ", ".join(f"`{word}`" for word in words) or "a text"

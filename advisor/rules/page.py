@@ -50,25 +50,25 @@ def markdown(rule: Rule, origin: str = "", proofs: Sequence[str] = ()) -> str:
         *([_list(file.proved)] if file.proved else []),
         *(["`innodb-advisor rules test` replays its cases:", _list(proofs)] if proofs else []),
         "## References",
-        _list([f"<{each}>" if each.startswith("http") else each for each in file.references]),
+        _list([f"<{reference}>" if reference.startswith("http") else reference for reference in file.references]),
     ]
     return "\n\n".join(parts) + "\n"
 
 
 def applies(rule: Rule) -> str:
     """The servers that a rule applies to, in words."""
-    found = rule.file.applies
+    condition = rule.file.applies
     ranges = [
         f"{_FAMILIES[family]}{_versions(versions)}"
-        for family, versions in (("mysql", found.mysql), ("mariadb", found.mariadb))
+        for family, versions in (("mysql", condition.mysql), ("mariadb", condition.mariadb))
         if versions is not None
     ]
     text = " and ".join(ranges) or "MySQL and MariaDB"
-    for name in found.has:
+    for name in condition.has:
         what = knowledge.BEHAVIOURS[name].what.rstrip(".")
         text += f", where this holds: {what} (`{name}`)"
-    if found.not_on:
-        text += f"; not on {', '.join(_PLATFORMS[each] for each in found.not_on)}"
+    if condition.not_on:
+        text += f"; not on {', '.join(_PLATFORMS[platform] for platform in condition.not_on)}"
     return text
 
 
@@ -100,7 +100,7 @@ def proof_record(rule_id: str) -> str | None:
 def _conditions(rule: Rule) -> Iterator[str]:
     file, words = rule.file, _words(rule)
     if file.for_each is not None:
-        group = next(each for each in glossary.groups() if each.for_each == file.for_each)
+        group = next(group for group in glossary.groups() if group.for_each == file.for_each)
         yield f"It looks at each of `{file.for_each}`. {group.about}"
     yield "All of these must hold:"
     yield _list([_condition(text, words.get(("when", n))) for n, text in enumerate(file.when)])
@@ -139,8 +139,8 @@ def _expressions(rule: Rule) -> list[str]:
 def _evidence(rule: Rule) -> str:
     lines = ["| evidence | value | unit | source |", "| --- | --- | --- | --- |"]
     lines += [
-        f"| {_cell(each.name.replace('_', ' '))} | `{_cell(_line(each.value))}` | {each.unit} | {_cell(each.source)} |"
-        for each in rule.file.evidence
+        f"| {_cell(item.name.replace('_', ' '))} | `{_cell(_line(item.value))}` | {item.unit} | {_cell(item.source)} |"
+        for item in rule.file.evidence
     ]
     return "\n".join(lines)
 
@@ -148,9 +148,9 @@ def _evidence(rule: Rule) -> str:
 def _fixes(rule: Rule) -> Iterator[str]:
     file = rule.file
     fixes = [
-        f"Set `{each.setting}` to `{_line(each.value)}`{_only_if(each.only_if)}. The recommendation has the SQL for the"
-        " server at hand, the SQL to take it back, and the line for its option file."
-        for each in file.change
+        f"Set `{change.setting}` to `{_line(change.value)}`{_only_if(change.only_if)}. The recommendation has the SQL"
+        " for the server at hand, the SQL to take it back, and the line for its option file."
+        for change in file.change
     ]
     if file.take_back:
         fixes.append(
@@ -205,19 +205,19 @@ def _comment(lines: Sequence[str], line: int) -> str:
     if beside := re.search(r"\s#\s+(.*)$", lines[line]):
         return beside[1].strip()
     above: list[str] = []
-    while line > 0 and (found := re.match(r"\s*#\s?(.*)$", lines[line - 1])):
-        above.insert(0, found[1].strip())
+    while line > 0 and (comment := re.match(r"\s*#\s?(.*)$", lines[line - 1])):
+        above.insert(0, comment[1].strip())
         line -= 1
     return " ".join(above)
 
 
 def _names(names: Sequence[str]) -> str:
-    quoted = [f"`{each}`" for each in names]
+    quoted = [f"`{name}`" for name in names]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
 def _list(items: Sequence[str]) -> str:
-    return "\n".join(f"- {each.strip()}" for each in items)
+    return "\n".join(f"- {item.strip()}" for item in items)
 
 
 def _line(text: str) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
-from advisor.files.yaml_file import Key, Source, position
+from advisor.files.yaml_file import Document, Key, position
 
 TEXT = """\
 # a comment
@@ -41,8 +41,8 @@ escaped: "a\\tb two"
 """
 
 
-def source(text: str) -> Source:
-    return Source(Path("a.yaml"), text, YAML().load(text))
+def document(text: str) -> Document[None]:
+    return Document(Path("a.yaml"), text, YAML().load(text), None)
 
 
 def lines(text: str) -> list[str]:
@@ -78,13 +78,13 @@ def value(tree: Any, path: tuple[Key, ...]) -> Any:
 def test_a_word_within_a_value_is_found(path: tuple[Key, ...]) -> None:
     text = str(getattr(found := value(YAML().load(TEXT), path), "value", found))
     line, column = position(text, text.index("two"))
-    assert pointed(TEXT, source(TEXT).value_position(path, line, column)) == "two"
+    assert pointed(TEXT, document(TEXT).value_position(path, line, column)) == "two"
 
 
 @pytest.mark.parametrize("path", [("plain",), ("single",), ("double",), ("folded",), ("literal",)])
 def test_the_end_of_a_value_is_behind_its_last_character(path: tuple[Key, ...]) -> None:
     text = str(getattr(found := value(YAML().load(TEXT), path), "value", found)).rstrip()
-    line, column = source(TEXT).value_position(path, *position(text, len(text)))
+    line, column = document(TEXT).value_position(path, *position(text, len(text)))
     assert pointed(TEXT, (line, column - 3)) == "two"
 
 
@@ -108,16 +108,16 @@ def test_the_end_of_a_value_is_behind_its_last_character(path: tuple[Key, ...]) 
 def test_a_value_has_its_place_and_an_absent_one_that_of_what_would_hold_it(
     path: tuple[Key, ...], place: tuple[int, int]
 ) -> None:
-    assert source(TEXT).value_position(path) == place
+    assert document(TEXT).value_position(path) == place
 
 
 def test_a_value_with_a_rare_escape_is_pointed_at_as_a_whole() -> None:
-    assert source(TEXT).value_position(("escaped",), 1, 5) == (24, 10)
+    assert document(TEXT).value_position(("escaped",), 1, 5) == (24, 10)
 
 
 @pytest.mark.parametrize(("path", "place"), [(("flow", "b"), (17, 16)), (("list", 2, "deep"), (21, 5))])
 def test_a_key_has_its_place(path: tuple[Key, ...], place: tuple[int, int]) -> None:
-    assert source(TEXT).key_position(path) == place
+    assert document(TEXT).key_position(path) == place
 
 
 WORDS = st.lists(st.text("abcé'\"\\#:{}&!|>-", min_size=1, max_size=4), min_size=1, max_size=8)
@@ -140,7 +140,7 @@ def test_any_word_of_any_style_is_found(words: list[str], style: str, data: st.D
     offset = sum(map(len, words[:number])) + number  # a line break or a blank between two
     assert loaded[offset:].startswith(words[number])
 
-    line, column = source(text).value_position(("key", 0), *position(loaded, offset))
+    line, column = document(text).value_position(("key", 0), *position(loaded, offset))
     quoted = style in "'\""
     column += quoted and number == 0  # a value's own place is its quote
     assert line == number + (2 if quoted else 3)
