@@ -92,7 +92,7 @@ class TextTable:
     """A table.
 
     Attributes:
-        right: Numbers of the columns of texts that are aligned to the right; numbers always are.
+        right: Numbers of the columns of texts that are aligned to the right; those of numbers always are.
         optional: Numbers of the columns that a narrow terminal leaves out, in this order.
     """
 
@@ -100,6 +100,10 @@ class TextTable:
     rows: tuple[tuple[Cell, ...], ...]
     right: tuple[int, ...] = ()
     optional: tuple[int, ...] = ()
+
+    def is_right(self, number: int) -> bool:
+        """Whether a column is aligned to the right: it is one of `right`, or has nothing but numbers."""
+        return number in self.right or all(isinstance(row[number], int | float) for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,24 +177,25 @@ def _table(table: blocks.TextTable) -> str:
     """A table, which is as wide as it needs to be; on a phone each row is a block that names its columns."""
     if not table.rows:
         return ""
-    columns = [(_escaped(column), number in table.right) for number, column in enumerate(table.columns)]
-    head = "".join(f'<th scope="col">{column}</th>' for column, _ in columns)
+    kinds = [' class="read-number"' if table.is_right(number) else "" for number in range(len(table.columns))]
+    columns = [*zip(map(_escaped, table.columns), kinds, strict=True)]
+    head = "".join(f'<th scope="col"{kind}>{title}</th>' for title, kind in columns)
     body = "".join(f"<tr>{''.join(map(_cell, columns, row))}</tr>" for row in table.rows)
     return f'{_WIDE}<table class="read-rows"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _cell(column: tuple[str, bool], cell: blocks.Cell) -> str:
-    """A cell of a column: its title in HTML, and whether it is aligned to the right."""
-    title, right = column
-    text = blocks.plain(cell)
-    number = right or isinstance(cell, int | float)
-    kind = ' class="read-number"' if number else ' class="read-short"' if 0 < len(text) <= _SHORT else ""
-    return f'<td{kind} data-of="{title}">{_shown(cell)}</td>'
+def _cell(column: tuple[str, str], cell: blocks.Cell) -> str:
+    """A cell of a column, of which it gets the title in HTML and the class."""
+    title, kind = column
+    short = ' class="read-short"' if 0 < len(blocks.plain(cell)) <= _SHORT else ""
+    return f'<td{kind or short} data-of="{title}">{_shown(cell)}</td>'
 
 
 def _shown(cell: blocks.Cell) -> str:
     if isinstance(cell, blocks.Link):
         return f'<a href="{escape(cell.path)}">{_escaped(cell.text)}</a>'
+    if isinstance(cell, blocks.Toned):
+        return f'<span class="severity-{cell.tone}">{_escaped(cell.text)}</span>'
     return _escaped(blocks.plain(cell))
 
 

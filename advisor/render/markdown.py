@@ -30,7 +30,7 @@ def _parts(block: blocks.Block) -> Iterator[str]:
         case blocks.Details() if block.lines:
             yield "\n".join(f"- {label}: {inline(blocks.plain(line))}" for label, line in block.lines)
         case blocks.TextTable() if block.rows:
-            marks = ["---:" if number in block.right else "---" for number in range(len(block.columns))]
+            marks = ["---:" if block.is_right(number) else "---" for number in range(len(block.columns))]
             rows = (
                 _row(map(inline, block.columns)),
                 _row(marks),

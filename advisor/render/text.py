@@ -124,9 +124,8 @@ def _line(label: str, line: str) -> str:
 def _table(table: blocks.TextTable, out: Console, width: int) -> RenderableType:
     """A table without lines, and with those of its columns that there is room for."""
     bars = [number for number in range(len(table.columns)) if isinstance(table.rows[0][number], blocks.Bar)]
-    right = {number for number in range(len(table.columns)) if number in table.right or _has_numbers(table, number)}
     widths = {number: _width(table, number) for number in range(len(table.columns)) if number not in bars}
-    least = {number: size if number in right else min(size, _FOLDED) for number, size in widths.items()}
+    least = {number: size if table.is_right(number) else min(size, _FOLDED) for number, size in widths.items()}
     for number in table.optional:
         if sum(least.values()) > width:
             del least[number]
@@ -136,7 +135,7 @@ def _table(table: blocks.TextTable, out: Console, width: int) -> RenderableType:
     shown = sorted((*least, *drawn))
     for number in shown:
         title = _words(table.columns[number])
-        written.add_column(title, overflow="fold", justify="right" if number in right else "left")
+        written.add_column(title, overflow="fold", justify="right" if table.is_right(number) else "left")
     for row in table.rows:
         written.add_row(*(_cell(row[number], out, room) for number in shown))
     if not drawn:
@@ -149,10 +148,6 @@ def _width(table: blocks.TextTable, number: int) -> int:
     """Columns of the terminal that a column takes if nothing is folded."""
     texts = (table.columns[number], *(blocks.plain(row[number]) for row in table.rows))
     return max(cell_len(visible(text)) for text in texts) + _GAP
-
-
-def _has_numbers(table: blocks.TextTable, number: int) -> bool:
-    return any(isinstance(row[number], int | float) for row in table.rows)
 
 
 def _cell(cell: blocks.Cell, out: Console, room: int) -> Text:
