@@ -44,7 +44,7 @@ def main(  # noqa: PLR0917 - one argument an option
     docs/miss-curve.md and their pictures are generated from them. Ctrl-C stops the servers and keeps the finished
     parts; the same command continues from there.
 
-    What was measured for the curves stays in the cache: each run predicts anew from it.
+    Measurements of the curves stay in the cache: each run predicts anew from them.
 
     A part that needs idle cores is skipped, with a message, while they are busy.
 

@@ -92,12 +92,12 @@ def _watch(server: servers.Server) -> int:
     dsn = f"mysql://{ACCOUNT}@127.0.0.1:{server.port}"
     began = time.monotonic()
     with _sidecar(["--dsn", dsn, "--interval", "2s"], {"INNODB_ADVISOR_PASSWORD": password}) as sidecar:
-        found = _first_advice(sidecar)
-        if found is not None:
-            say(f"\nafter {time.monotonic() - began:.0f} s /advise says:\n  {found['summary']}")
-            for statement in found["changes"][0]["apply"]:
+        advice = _first_advice(sidecar)
+        if advice is not None:
+            say(f"\nafter {time.monotonic() - began:.0f} s /advise says:\n  {advice['summary']}")
+            for statement in advice["changes"][0]["apply"]:
                 say(f"  {statement};")
-            say(f"Try it: mysql -h127.0.0.1 -P{server.port} -uroot -e {found['changes'][0]['apply'][0]!r}")
+            say(f"Try it: mysql -h127.0.0.1 -P{server.port} -uroot -e {advice['changes'][0]['apply'][0]!r}")
             say("and see the advice go. Ctrl-C stops everything.")
         return sidecar.wait()
 

@@ -64,7 +64,7 @@ def e2_flip() -> Data:
     """Pages read per pass, model and real server: E2 case 3, and a hot set that enters the pool."""
     case_3, hot_set = saved("e2-case-3"), saved("hot-set-flips")
     hot = {
-        f"hot_set_{name}_{source}": _read([each for each in passes if each.object == object_])
+        f"hot_set_{name}_{source}": _read([measured for measured in passes if measured.object == object_])
         for source, passes in (
             ("measured", hot_set.passes),
             ("model", simulation.simulate(hot_set.scenario).passes[1:]),
@@ -96,7 +96,7 @@ def _mysql(pct: int) -> Scenario:
 
 
 def _read(passes: Iterable[Pass]) -> list[int]:
-    return [round(each.pages_read) for each in passes]
+    return [round(measured.pages_read) for measured in passes]
 
 
 def _modelled(played: PlayedScenario) -> list[int]:

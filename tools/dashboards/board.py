@@ -51,7 +51,7 @@ class Board:
         return json.dumps(self._built(), cls=JSONEncoder, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
     def _built(self) -> dashboard.Dashboard:
-        made = (
+        board = (
             build.Dashboard(self.title)
             .uid(self.uid)
             .description(self.about)
@@ -73,13 +73,13 @@ class Board:
             )
         )
         for row in self.rows:
-            made.with_row(build.Row(row.title))
+            board.with_row(build.Row(row.title))
             for panel in row.panels:
-                made.with_panel(panel)
-        finished = made.build()
-        for number, each in enumerate(finished.panels or (), start=1):
-            each.id_val = number
-        return finished
+                board.with_panel(panel)
+        model = board.build()
+        for number, built in enumerate(model.panels or (), start=1):
+            built.id_val = number
+        return model
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class _Marks(dashboard.AnnotationQuery):
 def _variables(*, all_instances: bool) -> Iterator[Builder[dashboard.VariableModel]]:
     yield build.DatasourceVariable("datasource").label("Data source").type("prometheus")
     for place, name in enumerate(TARGET):
-        before = ",".join(f'{each}=~"${each}"' for each in TARGET[:place])
+        before = ",".join(f'{label}=~"${label}"' for label in TARGET[:place])
         of_what = f"innodb_up{{{before}}}" if before else "innodb_up"
         variable = (
             build.QueryVariable(name)

@@ -231,8 +231,8 @@ def words(title: str, about: str, markdown: str, *, width: int = WIDE, height: i
 
 def _links(targets: Mapping[str, str]) -> dashboard.DynamicConfigValue:
     """Links by title; those that leave Grafana open a tab of their own."""
-    made = [{"title": title, "url": url, "targetBlank": not url.startswith("/")} for title, url in targets.items()]
-    return dashboard.DynamicConfigValue("links", made)
+    links = [{"title": title, "url": url, "targetBlank": not url.startswith("/")} for title, url in targets.items()]
+    return dashboard.DynamicConfigValue("links", links)
 
 
 def _coloured(colours: Mapping[str, str]) -> list[dashboard.DynamicConfigValue]:
@@ -249,8 +249,8 @@ def _named(names: Mapping[str, str]) -> dashboard.ValueMap:
 
 
 def _query(query: Query, name: str) -> prometheus.Dataquery:
-    made = prometheus.Dataquery().expr(query.expression).ref_id(name).datasource(SOURCE)
-    return made.legend_format(query.legend) if query.legend else made
+    dataquery = prometheus.Dataquery().expr(query.expression).ref_id(name).datasource(SOURCE)
+    return dataquery.legend_format(query.legend) if query.legend else dataquery
 
 
 def _range(query: Query, name: str) -> prometheus.Dataquery:

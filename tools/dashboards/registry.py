@@ -22,11 +22,11 @@ _PART = re.compile(r"(<!-- (innodb-advisor-[a-z-]+): made by tools/dashboards --
 
 def documents() -> dict[Path, str]:
     """The generated files, whole or in parts, with their expected content."""
-    found = {_file(board): board.json() for board in BOARDS}
+    files = {_file(board): board.json() for board in BOARDS}
     tables = {board.uid: _table(json.loads(board.json())) for board in BOARDS}
     page = PAGE.read_text(encoding="utf-8")
-    found[PAGE] = _PART.sub(lambda part: part[1] + tables[part[2]] + part[3], page)
-    return found
+    files[PAGE] = _PART.sub(lambda part: part[1] + tables[part[2]] + part[3], page)
+    return files
 
 
 def stale() -> list[Path]:
@@ -41,8 +41,8 @@ def write() -> None:
 
 def models() -> dict[str, dict[str, Any]]:
     """The chart's JSON models, by uid."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))]
-    return {model["uid"]: model for model in found}
+    models = (json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json")))
+    return {model["uid"]: model for model in models}
 
 
 def _file(board: Board) -> Path:

@@ -141,9 +141,9 @@ def _step(what: str) -> Iterator[None]:
 
 
 def _uncommitted() -> bool:
-    asked = ["git", "-C", str(REPOSITORY), "status", "--porcelain"]
+    command = ["git", "-C", str(REPOSITORY), "status", "--porcelain"]
     try:
-        return bool(subprocess.check_output(asked, text=True, stderr=subprocess.DEVNULL).strip())
+        return bool(subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).strip())
     except (OSError, subprocess.CalledProcessError):
         return False
 

@@ -62,10 +62,10 @@ def _container(buildah: Builder, tag: str) -> Iterator[str]:
 
 def _check(buildah: Builder, tag: str, container: str, architecture: str) -> None:
     """Whether the image is of this version and architecture, and its program works as its own user."""
-    found = json.loads(buildah.run("inspect", "--type", "image", tag).stdout)["OCIv1"]
-    is_for, config = found["architecture"], found["config"]
-    if is_for != architecture:
-        raise DistFailed(f"the image for {architecture} says that it is for {is_for}")
+    image = json.loads(buildah.run("inspect", "--type", "image", tag).stdout)["OCIv1"]
+    config = image["config"]
+    if image["architecture"] != architecture:
+        raise DistFailed(f"the image for {architecture} says that it is for {image['architecture']}")
     if (version := config["Labels"].get(_VERSION)) != __version__:
         raise DistFailed(f"the image's label {_VERSION} is {version}, not {__version__}")
     package.works(lambda *arguments: buildah.run("run", container, "--", *config["Entrypoint"], *arguments).stdout)

@@ -21,10 +21,10 @@ RUNTIME = REPOSITORY / "requirements" / "runtime.txt"
 
 
 def epoch() -> str:
-    """The time that files in archives get: of the commit; of 1980, the oldest that a wheel can say, without git."""
-    asked = ["git", "-C", str(REPOSITORY), "log", "-1", "--format=%ct"]
+    """The time of files in archives: the commit's; without git 1980, the oldest of a wheel."""
+    command = ["git", "-C", str(REPOSITORY), "log", "-1", "--format=%ct"]
     try:
-        return subprocess.check_output(asked, text=True, stderr=subprocess.DEVNULL).strip() or _OLDEST
+        return subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).strip() or _OLDEST
     except (OSError, subprocess.CalledProcessError):
         return _OLDEST
 
@@ -79,42 +79,42 @@ def installed(wheel: Path) -> Iterator[Path]:
 
 
 def check(environment: Path) -> None:
-    """Whether what was installed works outside of this repository.
+    """Check that the installed package works outside of this repository.
 
     Raises:
         DistFailed: It does not.
     """
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-outside-") as name:
 
-        def said(*arguments: str) -> str:
+        def output(*arguments: str) -> str:
             command = (environment / "bin" / "innodb-advisor", *arguments)
             return run(*command, what=f"innodb-advisor {' '.join(arguments)}", folder=Path(name))
 
-        works(said)
+        works(output)
     manual = "share/man/man1/innodb-advisor.1"
     if not (environment / manual).exists():
         raise DistFailed(f"the wheel does not bring {manual}")
 
 
-def works(said: Callable[..., str]) -> None:
+def works(output: Callable[..., str]) -> None:
     """Whether a program is this version's, with its commands and its rules.
 
     Args:
-        said: The program's output for its arguments.
+        output: The program's output for its arguments.
 
     Raises:
         DistFailed: It is not.
     """
-    if (version := said("--version").split()[-1]) != __version__:
+    if (version := output("--version").split()[-1]) != __version__:
         raise DistFailed(f"innodb-advisor --version says {version}, not {__version__}")
-    if "--fail-on" not in said("advise", "--help"):
+    if "--fail-on" not in output("advise", "--help"):
         raise DistFailed("innodb-advisor advise --help does not have --fail-on")
-    has = {each["id"] for each in json.loads(said("rules", "list", "--json"))}
-    if lacks := sorted({each.id for each in rules()} ^ has):
-        raise DistFailed(f"its rules are not those of rules/: {', '.join(lacks)}")
+    listed = {rule["id"] for rule in json.loads(output("rules", "list", "--json"))}
+    if different := sorted({rule.id for rule in rules()} ^ listed):
+        raise DistFailed(f"its rules are not those of rules/: {', '.join(different)}")
 
 
 def packages(environment: Path) -> set[tuple[str, str]]:
     """Name and version of the Python packages in an environment, also in one of another machine."""
     [folder] = environment.glob("lib/python3*/site-packages")
-    return {(each.name, each.version) for each in distributions(path=[str(folder)])}
+    return {(package.name, package.version) for package in distributions(path=[str(folder)])}

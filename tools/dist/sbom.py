@@ -1,11 +1,13 @@
-"""What a release contains, in CycloneDX: of the Python environment, and of the image with its Debian."""
+"""The contents of a release in CycloneDX: of the Python environment, and of the image with its Debian."""
 
 from __future__ import annotations
 
 import json
 import uuid
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from exporter import __version__
 from tools.dist.commands import checked_by, tool
@@ -28,18 +30,17 @@ def of_environment(environment: Path, into: Path) -> Path:
         DistFailed: It cannot be read, or the result is no CycloneDX.
         Unavailable: The tools cannot be had.
     """
-    made = into / f"innodb-advisor-{__version__}.cdx.json"
-    command = ["cyclonedx_py", "environment", "--sv", SCHEMA, "--output-reproducible", "-o", made]
+    path = into / f"innodb-advisor-{__version__}.cdx.json"
+    command = ["cyclonedx_py", "environment", "--sv", SCHEMA, "--output-reproducible", "-o", path]
     tool(*command, environment / "bin" / "python", what="the package's SBOM", environment={"SOURCE_DATE_EPOCH": epoch()})
-    found = json.loads(made.read_text(encoding="utf-8"))
-    # The package itself is what the document is about.
-    [ours] = [each for each in found["components"] if each["name"] == "innodb-advisor"]
-    found["components"].remove(ours)
-    found["metadata"]["component"] = {**ours, "type": "application"}
-    # Where the wheel was installed from is a folder of this machine.
-    found["metadata"]["component"].pop("externalReferences", None)
-    made.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return _checked(made)
+    document = json.loads(path.read_text(encoding="utf-8"))
+    # The package itself is the document's subject.
+    [ours] = [component for component in document["components"] if component["name"] == "innodb-advisor"]
+    document["components"].remove(ours)
+    document["metadata"]["component"] = {**ours, "type": "application"}
+    # The wheel was installed from a folder of this machine.
+    document["metadata"]["component"].pop("externalReferences", None)
+    return _written(document, path)
 
 
 def of_image(root: Path, python: Path, architecture: str, into: Path) -> Path:
@@ -55,30 +56,32 @@ def of_image(root: Path, python: Path, architecture: str, into: Path) -> Path:
         DistFailed: It cannot be read, or the result is no CycloneDX.
         Unavailable: The tools cannot be had.
     """
-    made = into / f"innodb-advisor-{__version__}-image-{architecture}.cdx.json"
-    debian = made.with_name(f".{architecture}.debian.cdx.json")
+    path = into / f"innodb-advisor-{__version__}-image-{architecture}.cdx.json"
+    debian = path.with_name(f".{architecture}.debian.cdx.json")
     about = ["-t", "cdx", "--cdx-schema-version", SCHEMA, "--distro-name", "innodb-advisor"]
     about += ["--distro-version", __version__, "--distro-arch", architecture]
     about += ["--timestamp", datetime.fromtimestamp(int(epoch()), UTC).isoformat()]
     about += ["--cdx-serialnumber", str(uuid.uuid5(_NAMESPACE, architecture))]
     try:
         tool("debsbom.cli", "generate", *about, "--root", root, "-o", debian, what="the SBOM of the image's Debian")
-        found = json.loads(debian.read_text(encoding="utf-8"))
+        document = json.loads(debian.read_text(encoding="utf-8"))
     finally:
         debian.unlink(missing_ok=True)
     ours = json.loads(python.read_text(encoding="utf-8"))
-    found["components"] += [ours["metadata"]["component"], *ours["components"]]
-    found["dependencies"] += ours["dependencies"]
-    made.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    return _checked(made)
+    document["components"] += [ours["metadata"]["component"], *ours["components"]]
+    document["dependencies"] += ours["dependencies"]
+    return _written(document, path)
 
 
 def components(path: Path) -> set[tuple[str, str]]:
     """Name and version of each component, and of the package itself."""
-    found = json.loads(path.read_text(encoding="utf-8"))
-    return {(each["name"], each["version"]) for each in (found["metadata"]["component"], *found["components"])}
+    document = json.loads(path.read_text(encoding="utf-8"))
+    every = (document["metadata"]["component"], *document["components"])
+    return {(component["name"], component["version"]) for component in every}
 
 
-def _checked(path: Path) -> Path:
+def _written(document: Mapping[str, Any], path: Path) -> Path:
+    """Write an SBOM, and check it by its schema."""
+    path.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     checked_by(_CHECK, path, f"the SBOM {path.name} by its schema")
     return path

@@ -15,7 +15,7 @@ _HEADING = re.compile(r"^## (\S+) \((unreleased|\d{4}-\d{2}-\d{2})\)$", re.MULTI
 
 
 def disagreements(tag: str | None, chart: str, changelog: str, version: str = __version__) -> list[str]:
-    """What does not agree with the package's version, one line each.
+    """Disagreements with the package's version, one line each.
 
     Args:
         tag: The tag that is to be released, such as ``v1.2.3``; None where there is none yet.
@@ -23,22 +23,22 @@ def disagreements(tag: str | None, chart: str, changelog: str, version: str = __
         changelog: The text of CHANGELOG.md.
         version: The package's version.
     """
-    found = []
+    lines = []
     fields = YAML(typ="safe").load(chart)
     for name in ("version", "appVersion"):
-        if (said := str(fields[name])) != version:
-            found.append(f"the chart's {name} is {said}, and exporter/__init__.py says {version}")
+        if str(fields[name]) != version:
+            lines.append(f"the chart's {name} is {fields[name]}, and exporter/__init__.py says {version}")
     heading = _HEADING.search(changelog)
     newest, day = (heading[1], heading[2]) if heading else ("nothing", "")
     if newest != version:
-        found.append(f"CHANGELOG.md begins with {newest}, and exporter/__init__.py says {version}")
+        lines.append(f"CHANGELOG.md begins with {newest}, and exporter/__init__.py says {version}")
     if tag is None:
-        return found
+        return lines
     if tag != f"v{version}":
-        found.append(f"the tag is {tag}, and exporter/__init__.py says {version}: the tag must be v{version}")
+        lines.append(f"the tag is {tag}, and exporter/__init__.py says {version}: the tag must be v{version}")
     if day == "unreleased":
-        found.append(f"CHANGELOG.md calls {newest} unreleased: write the day of the release into its heading")
-    return found
+        lines.append(f"CHANGELOG.md calls {newest} unreleased: write the day of the release into its heading")
+    return lines
 
 
 def here(tag: str | None) -> list[str]:
