@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from advisor.contract.recommendation import Frozen
+from lab.reports import criterion
+from lab.reports.criterion import Criterion
 
 MOST_WORSE = 0.05
 """Reads may rise by this share: the bound of the proofs."""
@@ -170,6 +172,6 @@ def broken(records: Iterable[tuple[str, GauntletRecord]]) -> list[str]:
             within.append(entry.promise.within)
             if entry.promise.in_vain:
                 failures.append(f"{advice} is in vain: {entry.promise.quantity} {entry.promise.measured} a round")
-    if within and sum(within) < WITHIN * len(within):
-        failures.append(f"{sum(within)} of {len(within)} predictions are within their own stated error")
-    return failures
+    share = sum(within) / len(within) if within else None
+    kept = Criterion("share of predictions within their own stated error", share, least=WITHIN, cases=len(within))
+    return failures + list(criterion.broken([kept]))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from advisor.contract.recommendation import Frozen
 from advisor.ledger.entry import Outcome, Result
 from lab.proofs.harm import PERIOD, WINDOW
+from lab.reports.criterion import Criterion, broken
 
 OUTCOMES, CHANGES = "outcomes", "changes"
 """lab/records/outcomes.json and changes.json."""
@@ -56,9 +57,11 @@ class OutcomeRecord(Frozen):
         if outcome.result is not Result.KEPT or measured is None:
             yield f"the outcome is {outcome.result}: {outcome.why}"
             return
-        for what, said, known in zip(("before", "after"), (measured.before, measured.after), self.counted, strict=True):
-            if abs(said - known) > max(MOST_OFF * known, NEARLY_NOTHING * self.counted[0]):
-                yield f"{what}: measured {said:g}, counted {known:g}"
+        for what, value, count in zip(
+            ("before", "after"), (measured.before, measured.after), self.counted, strict=True
+        ):
+            most_off = max(MOST_OFF * count, NEARLY_NOTHING * self.counted[0])
+            yield from broken([Criterion(f"reads {what}, by the ledger", value, count - most_off, count + most_off)])
 
 
 class ChangesRecord(Frozen):
@@ -91,9 +94,9 @@ class ChangesRecord(Frozen):
         if self.told_after is not None:
             if not self.harm:
                 yield "no harm is told of"
-            if self.told_after > IN_TIME:
-                yield f"harm is told of after {self.told_after:.1f} windows"
+            yield from broken([Criterion("windows until harm is told of", self.told_after, most=IN_TIME)])
         elif self.harm:
             yield f"harm is told of, though the changes have no effect: {self.harm}"
-        elif self.compared < LEAST_COMPARED:
-            yield f"only {self.compared} of {self.changes} changes could be compared"
+        else:
+            compared = Criterion("changes that could be compared", self.compared, LEAST_COMPARED, cases=self.changes)
+            yield from broken([compared])

@@ -36,8 +36,8 @@ def test_an_outcome_near_the_count_holds() -> None:
 @pytest.mark.parametrize(
     ("record", "broken"),
     [
-        (_record(counted=(2_700.0, 150.0)), "after: measured 100, counted 150"),
-        (_record(counted=(3_500.0, 100.0)), "before: measured 2700, counted 3500"),
+        (_record(counted=(2_700.0, 150.0)), "reads after, by the ledger: 100, not 120 to 180"),
+        (_record(counted=(3_500.0, 100.0)), "reads before, by the ledger: 2700, not 2800 to 4200"),
         (_record(result=Result.MISSED), "the outcome is missed: "),
         (_record(followed=False), "the outcome does not say that the advice was followed"),
         (_record(comparable=False), "other work began, and the outcome is kept"),
@@ -68,10 +68,10 @@ def _changes(**values: Any) -> ChangesRecord:
     ("record", "broken"),
     [
         (_changes(told_after=3.1, harm=("reads rose",)), []),
-        (_changes(told_after=4.1, harm=("reads rose",)), ["harm is told of after 4.1 windows"]),
+        (_changes(told_after=4.1, harm=("reads rose",)), ["windows until harm is told of: 4.1, not at most 3.2"]),
         (_changes(told_after=3.1), ["no harm is told of"]),
         (_changes(changes=50, compared=40), []),
-        (_changes(changes=50, compared=3), ["only 3 of 50 changes could be compared"]),
+        (_changes(changes=50, compared=3), ["changes that could be compared: 3, not at least 10, of 50"]),
         (
             _changes(changes=50, compared=40, harm=("a",)),
             ["harm is told of, though the changes have no effect: ('a',)"],
