@@ -17,15 +17,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from advisor.http import problems
 from advisor.http.browsers import SECURITY_HEADERS, Names
-from advisor.http.limits import Bucket, too_often
+from advisor.http.limits import ALWAYS_ANSWERED, Bucket, too_often
 from advisor.http.logins import Logins
 from advisor.http.web_configuration import RateLimit, WebConfig
 from advisor.http.web_settings import WebSettings
 
 LONGEST_BODY = 64 * 1024
 """Bytes of a request body at most. A what-if with every setting of the model has 2 KiB."""
-UNLIMITED = frozenset(("/metrics", "/healthz", "/readyz"))
-"""Paths for a Prometheus and probes: no limit on requests counts them."""
 _REALM = {"WWW-Authenticate": 'Basic realm="innodb-advisor", charset="UTF-8"'}
 _OPEN = WebConfig()
 
@@ -88,7 +86,7 @@ class Guard:
 
     async def _check(self, config: WebConfig, scope: Scope) -> None:
         headers = Headers(scope=scope)
-        if scope["path"] not in UNLIMITED:
+        if scope["path"] not in ALWAYS_ANSWERED:
             self._limit_rate(config.rate_limit)
         if config.users:
             user, password = _credentials(headers.getlist("authorization"))

@@ -14,6 +14,9 @@ from typing import Any
 from fastapi import Depends, Request
 from starlette.exceptions import HTTPException
 
+ALWAYS_ANSWERED = frozenset(("/metrics", "/healthz", "/readyz"))
+"""Paths for a Prometheus and probes: no limit counts them, and no crowd takes their connection."""
+
 
 @dataclass(frozen=True, slots=True)
 class Allowance:

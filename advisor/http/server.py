@@ -23,6 +23,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import Server
 
 from advisor.http.browsers import SECURITY_HEADERS
+from advisor.http.limits import ALWAYS_ANSWERED
 from advisor.http.web_settings import WebSettings
 
 
@@ -37,6 +38,7 @@ class Bounds:
             a second later.
         accepted: Connections that are accepted before the next requests get their turn.
         handshake_seconds: For a TLS handshake; asyncio's own limit is a minute.
+        grace_seconds: In which a request follows its connection, before others' go first.
         exchange_seconds: For a request to arrive, its answer to be made, and the client to take it. The model is the
             slowest to answer, and has its own limit of 60 s of a core.
         idle_seconds: After an answer. Longer than the time between two scrapes, so that Prometheus keeps its
@@ -47,6 +49,7 @@ class Bounds:
     backlog: int = 1024
     accepted: int = 2
     handshake_seconds: float = 5.0
+    grace_seconds: float = 1.0
     exchange_seconds: float = 60.0
     idle_seconds: int = 75
 
@@ -91,8 +94,13 @@ class Connection(H11Protocol):
 
     @property
     def is_asked(self) -> bool:
-        """Whether its client waits for an answer."""
-        return bool(self._cycle and not self._cycle.response_complete)
+        """Whether its client has sent a whole request, and waits for the answer."""
+        return bool(self._cycle and not self._cycle.more_body and not self._cycle.response_complete)
+
+    @property
+    def is_scraped(self) -> bool:
+        """Whether it is asked what is answered in any case."""
+        return self.is_asked and self.scope["path"] in ALWAYS_ANSWERED
 
     @property
     def is_answered(self) -> bool:
@@ -132,7 +140,7 @@ class Connection(H11Protocol):
         if self._deadline is not None:
             self._deadline.cancel()
         super().connection_lost(exc)
-        if self._answering is not None and self.is_asked:
+        if self._answering is not None and not self.is_answered:
             self._answering.cancel()
         self.app = self.config.loaded_app  # without a circle of references the memory is free at once
 
@@ -179,20 +187,23 @@ class Connection(H11Protocol):
     def _make_room(self) -> None:
         """Close one connection where there are too many: one of the address that has the most.
 
-        A new one is never refused, so that a scrape gets in whatever else is open. Connections that wait for no answer
-        go first, and of these the one that has waited longest.
+        First of those that have waited for no answer for a second: one that has just come may be a scrape whose request
+        is on its way. Of these the one goes that has been there longest. None goes that waits for an answer to a scrape
+        or a probe: where all do, the new one is closed.
         """
-        others = [
+        open_ones = [
             connection
             for connection in cast(set[Connection], self.connections)
-            if connection is not self and not connection.transport.is_closing()
+            if not connection.transport.is_closing()
         ]
-        if len(others) < BOUNDS.connections:
+        if len(open_ones) <= BOUNDS.connections:
             return
-        of_address = Counter(connection.address for connection in others)
-        most = max(of_address.values())
-        greedy = (connection for connection in others if of_address[connection.address] == most)
-        min(greedy, key=lambda connection: (connection.is_asked, connection.since)).transport.abort()
+        candidates = [connection for connection in open_ones if connection is not self and not connection.is_scraped]
+        of_address = Counter(connection.address for connection in candidates)
+        most = max(of_address.values(), default=0)
+        greedy = (connection for connection in candidates if of_address[connection.address] == most)
+        came = self.loop.time() - BOUNDS.grace_seconds
+        min(greedy, key=lambda one: (one.is_asked or one.since > came, one.since), default=self).transport.abort()
 
 
 class _UntilSignal(Server):

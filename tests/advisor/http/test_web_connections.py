@@ -148,30 +148,35 @@ async def test_the_address_with_the_most_connections_makes_room_and_of_these_who
     async with listening(patient) as listener:
         people = [await listener.connect(ASK, own=PEOPLE), await listener.connect(own=PEOPLE)]
         asking = [await listener.connect(ASK, own=GREEDY) for _ in range(10)]
-        await happens(lambda: sum(connection.is_asked for connection in listener.connections) == 11)
-        silent = [await listener.connect(own=GREEDY) for _ in range(2 * BOUNDS.connections)]
+        silent = [await listener.connect(own=GREEDY) for _ in range(BOUNDS.connections - 12)]
         await happens(lambda: len(listener.connections) == BOUNDS.connections)
-        await happens(lambda: silent[-1][1].get_extra_info("sockname") in clients(listener))
+        await happens(lambda: sum(connection.is_asked for connection in listener.connections) == 11)
+        await passes(BOUNDS.grace_seconds)
+        newest = [await listener.connect(own=GREEDY) for _ in range(100)]
+        await happens(lambda: newest[-1][1].get_extra_info("sockname") in clients(listener))
         people[1][1].write(ASK)
         patient.go.set()
         for streams in (*people, *asking):
             assert (await answer(streams))[1] == b"ok\n"
-        for _, writer in silent:
+        for _, writer in (*silent, *newest):
             writer.close()
 
 
 @pytest.mark.usefixtures("many_files")
-async def test_a_scrape_gets_in_where_all_others_wait_for_an_answer() -> None:
+async def test_a_scrape_gets_in_where_all_others_wait_for_an_answer_and_a_crowd_comes_meanwhile() -> None:
     patient = Patient()
+    ask = ASK.replace(b"/healthz", b"/snapshot")
     async with listening(patient) as listener:
-        asking = [await listener.connect(ASK) for _ in range(BOUNDS.connections)]
+        asking = [await listener.connect(ask) for _ in range(BOUNDS.connections)]
         await happens(lambda: sum(connection.is_asked for connection in listener.connections) == len(asking))
+        await passes(BOUNDS.grace_seconds)
         scrape = await listener.connect(ASK)
-        await happens(lambda: scrape[1].get_extra_info("sockname") in clients(listener))
+        crowd = [await listener.connect(ask) for _ in range(2 * BOUNDS.connections)]
+        await happens(lambda: crowd[-1][1].get_extra_info("sockname") in clients(listener))
         assert len(listener.connections) == BOUNDS.connections
         patient.go.set()
         assert (await answer(scrape))[1] == b"ok\n"
-        for _, writer in asking:
+        for _, writer in (*asking, *crowd):
             writer.close()
 
 
