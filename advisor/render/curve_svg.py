@@ -12,13 +12,32 @@ from advisor.contract.visible import visible
 from advisor.pool.answer import ExpectedReads, MissCurve
 from advisor.render.phrases import shortened
 
-_WIDTH, _LEFT, _RIGHT, _TOP, _HEIGHT = 720.0, 78.0, 700.0, 58.0, 340.0
-"""Of the picture, and of the plot in it; pixels."""
-_LINE, _APART = 18.0, 48.0
-"""Height of a line of text, and the least distance of two labels of the x axis; pixels."""
-_TABLES = 5
-"""Tables with a line of their own; JSON has all of them."""
-_LONGEST_NAME = 48
+
+@dataclass(frozen=True, slots=True)
+class PictureLayout:
+    """Where things are in the picture, pixels: wide enough for seven sizes, and for a table's name in the legend.
+
+    Attributes:
+        width: Of the picture.
+        left, right, top, height: Of the plot in it.
+        line: Height of a line of text.
+        apart: Least distance of two labels of the x axis.
+        tables: Tables with a line of their own; JSON has all of them.
+        name: Characters of a name in the legend.
+    """
+
+    width: float = 720.0
+    left: float = 78.0
+    right: float = 700.0
+    top: float = 58.0
+    height: float = 340.0
+    line: float = 18.0
+    apart: float = 48.0
+    tables: int = 5
+    name: int = 48
+
+
+_LAYOUT = PictureLayout()
 STYLE = """
 svg { --paper: #fff; --ink: #222; --quiet: #666; --grid: #ddd; --curve: #0072b2; --point: #d55e00;
   --t0: #009e73; --t1: #cc79a7; --t2: #b8860b; --t3: #6a5acd; --t4: #8b4513; }
@@ -76,10 +95,10 @@ class _Scales:
 
     def x(self, size: float) -> float:
         share = math.log(size / self.smallest) / math.log(self.largest / self.smallest)
-        return round(_LEFT + share * (_RIGHT - _LEFT), 1)
+        return round(_LAYOUT.left + share * (_LAYOUT.right - _LAYOUT.left), 1)
 
     def y(self, reads: float) -> float:
-        return round(_TOP + _HEIGHT * (1 - reads / self.most), 1)
+        return round(_LAYOUT.top + _LAYOUT.height * (1 - reads / self.most), 1)
 
     def line(self, points: Iterable[tuple[float, float]]) -> str:
         """The attribute ``points``."""
@@ -93,10 +112,10 @@ def svg(curve: MissCurve) -> str:
     keys.append(("measured", f"today: {value_text(curve.pages_read_per_second)} measured"))
     keys += [("filled", "measured while the pool filled")] if curve.filled else []
     keys += [(line.kind, line.name) for line in lines]
-    bottom = _TOP + _HEIGHT + 3 * _LINE
-    height = bottom + _LINE * (math.ceil(len(keys) / 2) + 1)
+    bottom = _LAYOUT.top + _LAYOUT.height + 3 * _LAYOUT.line
+    height = bottom + _LAYOUT.line * (math.ceil(len(keys) / 2) + 1)
     root = ET.Element(
-        "svg", {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {_WIDTH:g} {height:g}", "role": "img"}
+        "svg", {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {_LAYOUT.width:g} {height:g}", "role": "img"}
     )
     sizes = "; ".join(f"{size.name}: {_reads(size.pages_read_per_second)}" for size in curve.sizes)
     about = f"innodb_buffer_pool_size is {exact_binary(curve.pool_bytes)}. Pages read a second: {sizes}."
@@ -105,11 +124,17 @@ def svg(curve: MissCurve) -> str:
     ET.SubElement(root, "style").text = STYLE
     _put(root, "rect", "paper", width="100%", height="100%")
     _label(root, 16, 24, shortened(curve.server, 60), "title")
-    _label(root, 16, 24 + _LINE, f"pages read from disk a second; watched {duration(curve.watched_seconds)}", "quiet")
+    _label(
+        root,
+        16,
+        24 + _LAYOUT.line,
+        f"pages read from disk a second; watched {duration(curve.watched_seconds)}",
+        "quiet",
+    )
     _axes(root, curve, scales)
     _plot(root, curve, scales, lines)
     for number, (kind, name) in enumerate(keys):
-        _key(root, 16 + number % 2 * _WIDTH / 2, bottom + _LINE * (number // 2 + 0.5), kind, name)
+        _key(root, 16 + number % 2 * _LAYOUT.width / 2, bottom + _LAYOUT.line * (number // 2 + 0.5), kind, name)
     return ET.tostring(root, encoding="unicode") + "\n"
 
 
@@ -122,25 +147,25 @@ def _lines(curve: MissCurve) -> Iterator[_Line]:
     if first.high:
         points = [(float(size.bytes), float(first.expected)) for size in curve.sizes]
         yield _Line("first", "read for the first time: no pool saves it", points)
-    for number, (table, reads) in enumerate([*curve.by_table().items()][:_TABLES]):
+    for number, (table, reads) in enumerate([*curve.by_table().items()][: _LAYOUT.tables]):
         points = [(float(size.bytes), float(reads[size.times])) for size in curve.sizes if size.times in reads]
-        yield _Line(f"t{number}", f"{shortened(table, _LONGEST_NAME)}, without full scans", points)
+        yield _Line(f"t{number}", f"{shortened(table, _LAYOUT.name)}, without full scans", points)
 
 
 def _axes(root: ET.Element, curve: MissCurve, scales: _Scales) -> None:
     for number in range(round(scales.most / scales.step) + 1):
         y = scales.y(number * scales.step)
-        _put(root, "line", "grid", x1=_LEFT, x2=_RIGHT, y1=y, y2=y)
-        _label(root, _LEFT - 8, y + 4, _short(number * scales.step), "quiet end")
-    bottom = _TOP + _HEIGHT
+        _put(root, "line", "grid", x1=_LAYOUT.left, x2=_LAYOUT.right, y1=y, y2=y)
+        _label(root, _LAYOUT.left - 8, y + 4, _short(number * scales.step), "quiet end")
+    bottom = _LAYOUT.top + _LAYOUT.height
     taken: list[float] = []
     for size in sorted(curve.sizes, key=lambda size: size.times != 1):  # today's first
         x = scales.x(size.bytes)
-        if all(abs(x - other) >= _APART for other in taken):
+        if all(abs(x - other) >= _LAYOUT.apart for other in taken):
             taken.append(x)
-            edge = "end" if x > _RIGHT - _APART / 2 else "middle"
-            _label(root, x, bottom + _LINE, binary(size.bytes), edge)
-            _label(root, x, bottom + 2 * _LINE, size.name, f"quiet {edge}")
+            edge = "end" if x > _LAYOUT.right - _LAYOUT.apart / 2 else "middle"
+            _label(root, x, bottom + _LAYOUT.line, binary(size.bytes), edge)
+            _label(root, x, bottom + 2 * _LAYOUT.line, size.name, f"quiet {edge}")
 
 
 def _plot(root: ET.Element, curve: MissCurve, scales: _Scales, lines: Sequence[_Line]) -> None:
@@ -150,7 +175,7 @@ def _plot(root: ET.Element, curve: MissCurve, scales: _Scales, lines: Sequence[_
         for bound in ("low", "expected", "high")
     )
     _put(root, "polygon", "band", points=scales.line([*high, *reversed(low)]))
-    _put(root, "line", "today", x1=today, x2=today, y1=_TOP, y2=_TOP + _HEIGHT)
+    _put(root, "line", "today", x1=today, x2=today, y1=_LAYOUT.top, y2=_LAYOUT.top + _LAYOUT.height)
     for line in (*lines, _Line("expected", "", expected)):
         _put(root, "polyline", line.kind, points=scales.line(line.points))
     for size, (_, reads) in zip(curve.sizes, expected, strict=True):

@@ -27,10 +27,6 @@ _NO_SERVER = (
 )
 _NOTHING = "Nothing to change."
 _NOTHING_SEEN = "Nothing to change in what could be seen: below is what could not."
-_NAME, _LINE = 200, 1000
-"""Characters shown of a name, and of a sentence or a statement. Labels of Prometheus may have any number."""
-_NAMES = 3
-"""Names that stand for many."""
 _CAPACITY = "Capacity"
 
 
@@ -53,8 +49,28 @@ TERMINAL = ReportSize(rows=20, listed=20, cards=0)
 """What a person reads at a terminal."""
 MARKDOWN = ReportSize(rows=50, listed=50, cards=10)
 PAGE = ReportSize(rows=50, listed=0, cards=200)
-_TABLE_BYTES, _BYTES = 10_000, 260_000
-"""Of the texts of a table, and of the report, both as HTML, the longest form: a file stays below 300 kB."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReportBounds:
+    """What keeps a report below 300 kB, whatever names series have: a mail or a chat takes such a file.
+
+    Attributes:
+        name: Characters of a name. MySQL's have 64 at most; labels of Prometheus may have any number.
+        line: Characters of a sentence or a statement.
+        names: Names that stand for many.
+        table_bytes: Of the texts of a table as HTML, the longest form.
+        report_bytes: Of the report as HTML, beside its style sheet and frame.
+    """
+
+    name: int = 200
+    line: int = 1000
+    names: int = 3
+    table_bytes: int = 10_000
+    report_bytes: int = 260_000
+
+
+_BOUNDS = ReportBounds()
 _Sections = Iterator[tuple[str, str, blocks.TextTable]]
 """Title, a sentence under it, and the table of each."""
 
@@ -75,7 +91,7 @@ def report(report: FleetReport, size: ReportSize, *, stale: str = "", advise: st
     if report.best is not None:
         head += [blocks.Heading("The one change that saves most"), _card(report.best, titles, links)]
     sums, gaps = (_shown(sections, size, links) for sections in (_sums(report), _gaps(report)))
-    room = _BYTES - len(html.fragment((*head, *sums, *gaps)).encode())
+    room = _BOUNDS.report_bytes - len(html.fragment((*head, *sums, *gaps)).encode())
     first = list(_first(report, titles, links, size, room)) if report.findings else []
     order = (*head, *first, *sums, *gaps) if size.listed else (*head, *sums, *first, *gaps)
     return blocks.TextDocument("The fleet", order)
@@ -163,7 +179,7 @@ def _card(finding: FleetFinding, titles: Mapping[str, str], links: Mapping[str, 
     return blocks.Card(
         _summary(finding, titles),
         (
-            blocks.Instructions(tuple(instructions(finding, _LINE))),
+            blocks.Instructions(tuple(instructions(finding, _BOUNDS.line))),
             blocks.Details(tuple(details(finding))),
             *([blocks.Folded(f"Evidence ({len(evidence.rows)})", (evidence,))] if evidence.rows else []),
         ),
@@ -243,7 +259,7 @@ def _shown(sections: _Sections, size: ReportSize, links: Mapping[str, blocks.Lin
 
 def _cut(table: blocks.TextTable, most: int, links: Mapping[str, blocks.Link]) -> blocks.TextTable:
     """The rows that there is room for, each text cut, and names as links."""
-    rows, room = [], _TABLE_BYTES
+    rows, room = [], _BOUNDS.table_bytes
     for row in table.rows[:most]:
         cells = tuple(links.get(cell, _line(cell)) if isinstance(cell, str) else cell for cell in row)
         room -= sum(len(escape(blocks.plain(cell)).encode()) for cell in cells)
@@ -336,20 +352,20 @@ def _estimate(estimate: CapacityEstimate) -> tuple[str, ...]:
 
 def _statements(statements: Sequence[str]) -> str:
     """Short enough that no cell cuts them."""
-    return " ".join(statement(sql, _LINE // 2) for sql in statements)
+    return " ".join(statement(sql, _BOUNDS.line // 2) for sql in statements)
 
 
 def _some(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
-    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
-    return f"{', '.join(map(_name, names[:_NAMES]))}{more}"
+    more = f" and {len(names) - _BOUNDS.names:,} more" if len(names) > _BOUNDS.names else ""
+    return f"{', '.join(map(_name, names[: _BOUNDS.names]))}{more}"
 
 
 def _name(text: str) -> str:
     """A name from series, not too long to show."""
-    return shortened(text, _NAME)
+    return shortened(text, _BOUNDS.name)
 
 
 def _line(text: str) -> str:
     """A sentence from series or from a rule, likewise."""
-    return shortened(text, _LINE)
+    return shortened(text, _BOUNDS.line)

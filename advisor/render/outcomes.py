@@ -93,7 +93,9 @@ def _details(outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _stood(finding: RememberedFinding) -> Card:
-    asked = dict.fromkeys(f"{each.setting} = {setting_text(each.setting, each.to)}" for each in finding.promises)
+    asked = dict.fromkeys(
+        f"{promise.setting} = {setting_text(promise.setting, promise.to)}" for promise in finding.promises
+    )
     lines = [("seen", f"{moment(finding.first_seen)} to {moment(finding.last_seen)}")]
     lines += [("asked for", ", or ".join(asked))] if asked else []
     return Card(_joined(finding.rule, _about(finding.subject), finding.fingerprint), (Details(tuple(lines)),), level=3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import IO
 
 from rich.cells import cell_len
@@ -19,14 +20,31 @@ from advisor.render import blocks
 
 WIDTH = 200
 """Columns of text for a file, a pipe or an HTTP response."""
-_PAGE_WIDTH = 100
-"""Columns of sentences, at most."""
-_INDENT, _GAP, _LABEL = 2, 2, 12
-"""Columns before the blocks of a card, between two columns of a table, and of a label."""
-_LONGEST_BAR, _SHORTEST_BAR = 48, 8
-"""Columns of a bar; where the terminal leaves fewer than the shortest, there are no bars."""
-_FOLDED = 24
-"""Columns that a table leaves to a text, which may be folded; a number may not."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextLayout:
+    """Columns of a terminal.
+
+    Attributes:
+        sentences: Of a page of sentences, at most: longer lines are hard to read.
+        indent: Before the blocks of a card.
+        gap: Between two columns of a table.
+        label: Of the label before a line.
+        longest_bar, shortest_bar: Of a bar; where there is room for less than the shortest, there are no bars.
+        folded: That a table leaves to a text, which may be folded; a number may not.
+    """
+
+    sentences: int = 100
+    indent: int = 2
+    gap: int = 2
+    label: int = 12
+    longest_bar: int = 48
+    shortest_bar: int = 8
+    folded: int = 24
+
+
+_LAYOUT = TextLayout()
 _TONES: Mapping[blocks.Tone | None, str] = {
     "good": "green",
     "info": "cyan",
@@ -73,7 +91,7 @@ def show_markdown(text: str) -> None:
     out = console()
     with out.capture() as capture:
         # A link shows where it leads: rules can be of others.
-        out.print(Markdown(visible_lines(text), hyperlinks=False), width=min(out.width, _PAGE_WIDTH))
+        out.print(Markdown(visible_lines(text), hyperlinks=False), width=min(out.width, _LAYOUT.sentences))
     print("\n".join(line.rstrip() for line in capture.get().strip("\n").splitlines()))
 
 
@@ -107,13 +125,13 @@ def _card(card: blocks.Card, out: Console, width: int) -> Group:
     style = _TONES[card.tone]
     parts = [(card.mark, style), (blocks.plain(card.server), ""), (card.title, "bold" if card.mark else style)]
     head = Text("  ").join(_words(part, style) for part, style in parts if part)
-    parts_below = [part for block in card.blocks for part in _renderables(block, out, width - _INDENT)]
-    return Group(head, *(Padding(part, (0, 0, 0, _INDENT), expand=False) for part in parts_below))
+    parts_below = [part for block in card.blocks for part in _renderables(block, out, width - _LAYOUT.indent)]
+    return Group(head, *(Padding(part, (0, 0, 0, _LAYOUT.indent), expand=False) for part in parts_below))
 
 
 def _labelled(lines: blocks.LabelledLines) -> Text:
     return Text("\n").join(
-        Text.assemble((f"{label:<{_LABEL}}", "dim"), _line(label, blocks.plain(line))) for label, line in lines
+        Text.assemble((f"{label:<{_LAYOUT.label}}", "dim"), _line(label, blocks.plain(line))) for label, line in lines
     )
 
 
@@ -125,13 +143,13 @@ def _table(table: blocks.TextTable, out: Console, width: int) -> RenderableType:
     """A table without lines, and with those of its columns that there is room for."""
     bars = [number for number in range(len(table.columns)) if isinstance(table.rows[0][number], blocks.Bar)]
     widths = {number: _width(table, number) for number in range(len(table.columns)) if number not in bars}
-    least = {number: size if table.is_right(number) else min(size, _FOLDED) for number, size in widths.items()}
+    least = {number: size if table.is_right(number) else min(size, _LAYOUT.folded) for number, size in widths.items()}
     for number in table.optional:
         if sum(least.values()) > width:
             del least[number]
-    room = min(width - sum(widths[number] for number in least), _LONGEST_BAR)
-    drawn = bars if room >= _SHORTEST_BAR else []
-    written = RichTable(box=None, pad_edge=False, header_style="dim", padding=(0, _GAP, 0, 0))
+    room = min(width - sum(widths[number] for number in least), _LAYOUT.longest_bar)
+    drawn = bars if room >= _LAYOUT.shortest_bar else []
+    written = RichTable(box=None, pad_edge=False, header_style="dim", padding=(0, _LAYOUT.gap, 0, 0))
     shown = sorted((*least, *drawn))
     for number in shown:
         title = _words(table.columns[number])
@@ -147,7 +165,7 @@ def _table(table: blocks.TextTable, out: Console, width: int) -> RenderableType:
 def _width(table: blocks.TextTable, number: int) -> int:
     """Columns of the terminal that a column takes if nothing is folded."""
     texts = (table.columns[number], *(blocks.plain(row[number]) for row in table.rows))
-    return max(cell_len(visible(text)) for text in texts) + _GAP
+    return max(cell_len(visible(text)) for text in texts) + _LAYOUT.gap
 
 
 def _cell(cell: blocks.Cell, out: Console, room: int) -> Text:
