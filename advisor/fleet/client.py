@@ -123,7 +123,7 @@ class PrometheusClient:
             at: Unix seconds.
 
         Raises:
-            PrometheusError: There is no answer.
+            QueryError: There is no answer.
         """
         return await self._ask("/api/v1/query", {"query": query, "time": f"{at:.3f}"})
 
@@ -131,7 +131,7 @@ class PrometheusClient:
         """Prometheus' own time, Unix seconds: this machine's clock may be another one.
 
         Raises:
-            PrometheusError: There is no answer.
+            QueryError: There is no answer.
         """
         answer = await self._ask("/api/v1/query", {"query": "vector(time())"})
         if not answer.series:
@@ -142,7 +142,7 @@ class PrometheusClient:
         """The series of a query at each time of a grid, like `instant`.
 
         Raises:
-            PrometheusError: There is no answer.
+            QueryError: There is no answer.
         """
         return await self._ask("/api/v1/query_range", {"query": query, **_times(grid)})
 
@@ -150,7 +150,7 @@ class PrometheusClient:
         """The same with downsampled data, where Thanos has any: they show that there was a sample, and no number.
 
         Raises:
-            PrometheusError: There is no answer.
+            QueryError: There is no answer.
         """
         return await self._ask("/api/v1/query_range", {"query": query, **_times(grid)}, **_DOWNSAMPLED)
 
@@ -199,14 +199,15 @@ async def _read(response: httpcore.Response) -> QueryAnswer:
     """The answer to a query.
 
     Raises:
-        PrometheusError: It is an error, or nothing that Prometheus' API answers.
+        QueryError: It is an error, or nothing that Prometheus' API answers.
     """
     if response.status in connections.REDIRECTS:
         raise QueryRefused(response.status, "", "redirects are not followed")
     text = await _text(response)
     failed = not 200 <= response.status < 300
     try:
-        fields = json.loads(text)
+        # Each series is converted as it is parsed: of an answer of 8 MiB there are never more dictionaries than one.
+        fields = json.loads(text, object_hook=_SeriesHook())
         if not failed and fields["status"] == "success":
             return _answer(fields)
         kind, said = (str(fields.get(name) or "") for name in ("errorType", "error"))
@@ -223,7 +224,7 @@ async def _text(response: httpcore.Response) -> str:
 
     Raises:
         LimitHit: It is too long.
-        Unreachable: It cannot be decompressed, or ends too early.
+        PrometheusUnreachable: It cannot be decompressed, or ends too early.
     """
     coding = {name.lower(): value.lower() for name, value in response.headers}.get(b"content-encoding", b"identity")
     unpack = zlib.decompressobj(_GZIP) if coding in (b"gzip", b"x-gzip") else None
@@ -240,25 +241,36 @@ async def _text(response: httpcore.Response) -> str:
     return content.decode(errors="replace")  # VictoriaMetrics takes labels that are no valid text
 
 
+class _SeriesHook:
+    """Makes a QuerySeries of each object of an answer that is one, while the answer is parsed."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}  # one copy of each: labels repeat in thousands of series
+
+    def __call__(self, fields: dict[str, Any]) -> object:
+        metric = fields.get("metric")
+        if not isinstance(metric, dict):  # the labels themselves are an object, too
+            return fields
+        shared = self._texts.setdefault
+        labels = {shared(name, _plain(name)): shared(value, _plain(value)) for name, value in metric.items()}
+        values = fields["values"] if "values" in fields else [fields["value"]]
+        points = [(at + 0.0, value) for at, printed in values if math.isfinite(value := float(printed))]
+        return QuerySeries(labels, tuple(points))
+
+
+def _plain(text: str) -> str:
+    """A text as UTF-8 can have it: JSON can hold half a pair of surrogates, which becomes its escape."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 def _answer(fields: Mapping[str, Any]) -> QueryAnswer:
-    """A successful answer. Raises AttributeError, LookupError, TypeError or ValueError where it is something else."""
-    texts: dict[str, str] = {}  # one copy of each: labels repeat in thousands of series
-
-    def shared(text: str) -> str:
-        # JSON can hold half a pair of surrogates, which UTF-8 cannot: it becomes its escape.
-        return texts.setdefault(text, text if text.isascii() else text.encode("utf-8", "backslashreplace").decode())
-
-    result, found = fields["data"]["result"], []
-    result.reverse()
-    while result:  # a series is let go once it is converted: an answer may have thousands
-        series = result.pop()
-        labels = {shared(name): shared(value) for name, value in series["metric"].items()}
-        values = series["values"] if "values" in series else [series["value"]]
-        points = tuple([(at + 0.0, value) for at, printed in values if math.isfinite(value := float(printed))])
-        if points:
-            found.append(QuerySeries(labels, points))
-    warnings = tuple(shared(str(text)) for name in ("warnings", "infos") for text in fields.get(name) or ())
-    return QueryAnswer(tuple(found), warnings, bool(fields.get("isPartial")) or bool(fields.get("warnings")))
+    """A successful answer. Raises LookupError or TypeError where it is something else."""
+    result = fields["data"]["result"]
+    if not all(isinstance(series, QuerySeries) for series in result):
+        raise TypeError("not a list of series")
+    warnings = tuple(_plain(str(text)) for name in ("warnings", "infos") for text in fields.get(name) or ())
+    partial = bool(fields.get("isPartial")) or bool(fields.get("warnings"))
+    return QueryAnswer(tuple(series for series in result if series.points), warnings, partial)
 
 
 def _error(status: int, kind: str, text: str) -> QueryError:

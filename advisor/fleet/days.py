@@ -116,7 +116,7 @@ async def ask(reader: FleetReader, keys: tuple[ServerKey, ...]) -> dict[ServerKe
     """Ask about some servers; the reader's grid has the end of each day.
 
     Raises:
-        PrometheusError: A query got no answer, or only a part: a restart that is not known of would be no objection.
+        QueryError: A query got no answer, or only a part: a restart that is not known of would be no objection.
     """
     reads, gets = await reader.grouped(TREND_READS, keys), await reader.grouped(TREND_GETS, keys)
     known, sizes = await reader.grouped(TREND_KNOWN, keys), await reader.grouped(TREND_SIZES, keys)
@@ -166,10 +166,10 @@ def _settings(series: Sequence[QuerySeries]) -> dict[str, float]:
     return of_exporter | {each.labels["name"]: each.value for each in series if "name" in each.labels}
 
 
-def _counters(found: Sequence[QuerySeries]) -> Counters:
+def _counters(filling: Sequence[QuerySeries]) -> Counters:
     """Those of the exporter, and of the scraper of an HA pair, that has the most points."""
     sources: dict[tuple[object, ...], dict[str, dict[float, float]]] = {}
-    for series in found:
+    for series in filling:
         name = series.labels["__name__"]
         others = tuple(sorted(each for each in series.labels.items() if each[0] != "__name__"))
         sources.setdefault(("mysql_" in name, *others), {})[_FILLING[name]] = dict(series.points)

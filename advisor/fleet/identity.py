@@ -84,8 +84,8 @@ class Identity:
         instance = labels.get("instance")
         if not instance:
             return None
-        found = {name: labels[name] for name in HOST if labels.get(name)} | {"instance": host(instance)}
-        return _key(found, frozenset((instance,)))
+        of_host = {name: labels[name] for name in HOST if labels.get(name)} | {"instance": host(instance)}
+        return _key(of_host, frozenset((instance,)))
 
     def selector(self, keys: Iterable[ServerKey]) -> str:
         """Matchers, without braces, of the series of some servers.

@@ -102,7 +102,7 @@ async def inventory(reader: FleetReader, services: Sequence[tuple[str, Managed]]
         services: Matchers, and the cloud service that runs what they match.
 
     Raises:
-        PrometheusError: A query has no answer.
+        QueryError: A query has no answer.
     """
     asked, identity = _Asked(reader), reader.identity
     # Two instances under one identity are two servers, also where an instance is no part of the identity.
@@ -167,12 +167,12 @@ class _Asked:
 
 def _keys(identity: Identity, up: QueryAnswer) -> Iterable[ServerKey]:
     """The servers, each with all values of the label instance that its series have."""
-    found: dict[ServerKey, ServerKey] = {}
+    keys: dict[ServerKey, ServerKey] = {}
     for series in up.series:
         if (key := identity.server(series.labels)) is not None:
-            before = found.get(key)
-            found[key] = key if before is None else replace(key, instances=before.instances | key.instances)
-    return sorted(found.values(), key=lambda key: key.name)
+            before = keys.get(key)
+            keys[key] = key if before is None else replace(key, instances=before.instances | key.instances)
+    return sorted(keys.values(), key=lambda key: key.name)
 
 
 def _source(judged: bool, reached: Sequence[QuerySeries], sidecar: bool) -> Source:  # noqa: FBT001
@@ -213,7 +213,7 @@ def _ambiguous(
     servers: Mapping[ServerKey, InventoryEntry],
 ) -> Mapping[ServerKey, str]:
     """Identities that several servers share."""
-    found: dict[ServerKey, str] = {}
+    reasons: dict[ServerKey, str] = {}
     seen: dict[tuple[ServerKey, str], str] = {}
     for series in up.series:
         key, instance = identity.server(series.labels), series.labels.get("instance", "")
@@ -221,16 +221,16 @@ def _ambiguous(
             continue
         other = seen.setdefault((key, series.labels.get("__name__", "")), instance)
         if other != instance:
-            found[key] = f"identity is not unique: {other} and {instance} are both {key}; try another --identity"
+            reasons[key] = f"identity is not unique: {other} and {instance} are both {key}; try another --identity"
     for key, some in starts.items():
         values = [series.value for series in some]
         apart = max(values) - min(values)
-        if key in servers and key not in found and apart > SAME_START_SECONDS:
-            found[key] = (
+        if key in servers and key not in reasons and apart > SAME_START_SECONDS:
+            reasons[key] = (
                 f"identity is not unique: two servers that started {apart:.0f} s apart are both {key}; add a label with"
                 " --identity (or it is one server that restarted within the last scrape)"
             )
-    return found
+    return reasons
 
 
 def _vanished(
@@ -239,6 +239,6 @@ def _vanished(
     """Who is not there any more. A server may have lost one of its exporters only."""
     return tuple(
         Vanished(server=key.name, at=max(series.value for series in some))
-        for key, some in sorted(gone.items(), key=lambda each: each[0].name)
+        for key, some in sorted(gone.items(), key=lambda item: item[0].name)
         if key not in servers
     )

@@ -98,7 +98,7 @@ class FleetReader:
             by: Labels that queries keep, if not those of the identity.
 
         Raises:
-            PrometheusError: There is no answer.
+            QueryError: There is no answer.
         """
         text = query.of(", ".join(by) or self.identity.by, self._matchers(keys, more), self.grid)
         return await (self.client.instant(text, self.grid.end) if query.at_end else self.client.grid(text, self.grid))
@@ -109,7 +109,7 @@ class FleetReader:
         """The series of each server in a whole answer.
 
         Raises:
-            PrometheusError: There is no answer, or only a part.
+            QueryError: There is no answer, or only a part.
         """
         answer = await self.answer(query, keys)
         if answer.partial:
@@ -123,7 +123,7 @@ class FleetReader:
 
         Raises:
             Incomplete: An answer is a part only.
-            PrometheusError: A query failed.
+            QueryError: A query failed.
         """
         servers = {key: ServerSeries() for key in keys}
         known: dict[tuple[str | None, ...], ServerKey | None] = {}  # a server has hundreds of series

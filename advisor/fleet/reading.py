@@ -76,7 +76,7 @@ async def read(options: ReadingOptions, progress: Progress) -> FleetReport:
     """Read the fleet once.
 
     Raises:
-        PrometheusError: There is no inventory. What else could not be asked is in the report.
+        QueryError: There is no inventory. What else could not be asked is in the report.
         UnknownServer: There is no such server.
     """
     began = time.monotonic()

@@ -70,10 +70,10 @@ def only(series: ServerSeries, query: str, end: float) -> Labels:
     Raises:
         ValueError: There is none, or more than one.
     """
-    told = [labels for labels, _ in series.values(query, end)]
-    if len(told) != 1:
-        raise ValueError("no series tells its version" if not told else "its series tell of several versions")
-    return told[0]
+    versions = [labels for labels, _ in series.values(query, end)]
+    if len(versions) != 1:
+        raise ValueError("no series tells its version" if not versions else "its series tell of several versions")
+    return versions[0]
 
 
 def partial(kind: type[Item], values: Mapping[str, Any]) -> Item:

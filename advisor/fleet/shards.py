@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
@@ -12,7 +12,7 @@ from advisor.contract.fleet import NotAsked
 from advisor.fleet.client import LimitHit, PrometheusUnreachable, QueryError, QueryRefused, TooSlow
 from advisor.fleet.identity import ServerKey
 
-Found = TypeVar("Found")
+Item = TypeVar("Item")
 
 SIZE = 200
 """Servers in a shard at most: 200 names make a query of some 12 KiB."""
@@ -32,12 +32,12 @@ def mine(key: ServerKey, i: int, n: int) -> bool:
     return int.from_bytes(hashlib.sha256(key.name.encode()).digest()[:8]) % n == i
 
 
-async def patiently(ask: Callable[[], Awaitable[Found]], pause: float = _PAUSE_SECONDS) -> Found:
+async def patiently(ask: Callable[[], Awaitable[Item]], pause: float = _PAUSE_SECONDS) -> Item:
     """Ask until there is an answer, three times at most; once where asking again would not help.
 
     Raises:
         LimitHit: Fewer servers may have an answer.
-        PrometheusError: The last attempt failed.
+        QueryError: The last attempt failed.
     """
     for attempt in range(1, ATTEMPTS):
         try:
@@ -53,12 +53,12 @@ async def patiently(ask: Callable[[], Awaitable[Found]], pause: float = _PAUSE_S
 
 async def over(
     keys: Iterable[ServerKey],
-    ask: Callable[[tuple[ServerKey, ...]], Awaitable[Mapping[ServerKey, Found]]],
+    ask: Callable[[tuple[ServerKey, ...]], Awaitable[Mapping[ServerKey, Item]]],
     *,
     size: int = SIZE,
     pause: float = _PAUSE_SECONDS,
     done: Callable[[int], None] = lambda _: None,
-) -> tuple[dict[ServerKey, Found], tuple[NotAsked, ...]]:
+) -> tuple[dict[ServerKey, Item], tuple[NotAsked, ...]]:
     """Ask for all servers, in shards of servers with the same labels, two at a time.
 
     A shard that breaks a limit is halved, down to one server; shards grow again after answers. A shard that fails three
@@ -67,22 +67,23 @@ async def over(
 
     Args:
         keys: The servers.
-        ask: Asks for some of them. Raises PrometheusError.
+        ask: Asks for some of them. Raises QueryError.
         size: Servers in a shard at most.
         pause: Seconds after the first failure; twice that after the second.
         done: Told the number of servers that were just asked or left out.
 
     Returns:
-        What was found, by server, and who was not asked.
+        The answers, by server, and who was not asked.
     """
-    return await _Over(_ordered(keys), ask, size, pause, done).run()
+    ordered = sorted(keys, key=lambda key: (tuple(key.labels), key.name))
+    return await _Shards(deque(ordered), ask, size, pause, done).run()
 
 
-class _Over(Generic[Found]):
+class _Shards(Generic[Item]):
     def __init__(
         self,
         waiting: deque[ServerKey],
-        ask: Callable[[tuple[ServerKey, ...]], Awaitable[Mapping[ServerKey, Found]]],
+        ask: Callable[[tuple[ServerKey, ...]], Awaitable[Mapping[ServerKey, Item]]],
         size: int,
         pause: float,
         done: Callable[[int], None],
@@ -91,20 +92,20 @@ class _Over(Generic[Found]):
         self._most = self._size = size
         self._pause = pause
         self._in_a_row = 0
-        self._found: dict[ServerKey, Found] = {}
-        self._left: dict[str, list[str]] = {}
+        self._answers: dict[ServerKey, Item] = {}
+        self._left: defaultdict[str, list[str]] = defaultdict(list)
 
-    async def run(self) -> tuple[dict[ServerKey, Found], tuple[NotAsked, ...]]:
+    async def run(self) -> tuple[dict[ServerKey, Item], tuple[NotAsked, ...]]:
         async with asyncio.TaskGroup() as group:
             for _ in range(AT_ONCE):
                 group.create_task(self._work())
         left = tuple(NotAsked(servers=tuple(sorted(names)), reason=reason) for reason, names in self._left.items())
-        return self._found, left
+        return self._answers, left
 
     async def _work(self) -> None:
         while shard := self._next():
             try:
-                found = await patiently(lambda shard=shard: self._ask(shard), self._pause)  # type: ignore[misc]
+                answers = await patiently(lambda shard=shard: self._ask(shard), self._pause)  # type: ignore[misc]
             except QueryError as error:
                 if isinstance(error, LimitHit):
                     self._size = max(1, min(self._size, len(shard) // 2))
@@ -113,7 +114,7 @@ class _Over(Generic[Found]):
                         continue
                 self._failed(shard, error)
             else:
-                self._found.update(found)
+                self._answers |= answers
                 self._in_a_row = 0
                 self._size = min(self._most, 2 * self._size)
             self._done(len(shard))
@@ -128,7 +129,7 @@ class _Over(Generic[Found]):
             self._waiting.clear()
 
     def _leave(self, shard: tuple[ServerKey, ...], reason: str) -> None:
-        self._left.setdefault(reason, []).extend(key.name for key in shard)
+        self._left[reason] += (key.name for key in shard)
 
     def _next(self) -> tuple[ServerKey, ...]:
         """The next shard: as many servers as it may have, all with the same labels."""
@@ -141,7 +142,3 @@ class _Over(Generic[Found]):
                 break
             taken.append(self._waiting.popleft())
         return tuple(taken)
-
-
-def _ordered(keys: Iterable[ServerKey]) -> deque[ServerKey]:
-    return deque(sorted(keys, key=lambda key: (tuple(key.labels), key.name)))

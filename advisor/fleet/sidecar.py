@@ -114,7 +114,7 @@ TABLES = (
     ),
 )
 _LATER = frozenset(
-    each.name for each in (INDEX_SIZES, INDEXES, CACHED_INDEXES, TABLE_SCANS, COUNT_STATEMENTS, TABLE_FILES)
+    collector.name for collector in (INDEX_SIZES, INDEXES, CACHED_INDEXES, TABLE_SCANS, COUNT_STATEMENTS, TABLE_FILES)
 )
 """Collectors whose sections come later, for single servers."""
 
@@ -210,9 +210,9 @@ def _machine(series: ServerSeries, point: float, end: float) -> Machine | None:
     sourced: dict[str, Any] = {}
     items = series.items(MACHINE, end)
     for name in ("cores", "memory_bytes"):
-        told = [(labels, fields[name]) for labels, fields in items.items() if name in fields]
-        if len(told) == 1:  # two sources, just after a change, are none
-            [((source,), sourced[name])] = told
+        known = [(labels, fields[name]) for labels, fields in items.items() if name in fields]
+        if len(known) == 1:  # two sources, just after a change, are none
+            [((source,), sourced[name])] = known
             sourced[f"{name.removesuffix('_bytes')}_source"] = source or None
     storage = [labels for labels, _ in series.values("sidecar-storage", end)]
     kind, filesystem, device, rotational, source = storage[0] if len(storage) == 1 else ("",) * 5

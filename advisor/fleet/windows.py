@@ -64,7 +64,7 @@ class WindowReader:
         """The windows of a shard's servers, without the sections of single tables.
 
         Raises:
-            PrometheusError: A query failed.
+            QueryError: A query failed.
         """
         try:
             servers = await self._reader.series(keys, self._exporter.window)
@@ -102,7 +102,7 @@ class WindowReader:
             candidates: Windows of a shard's servers.
 
         Raises:
-            PrometheusError: A query failed.
+            QueryError: A query failed.
         """
         count = self._exporter.count
         try:
