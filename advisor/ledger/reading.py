@@ -89,11 +89,6 @@ class Reading(Frozen):
         measures = (measure for measure in self.measures if measure.quantity == quantity)
         return next((measure for measure in measures if measure.subject == subject), None)
 
-    def value(self, measure: Measure) -> float | None:
-        """A quantity as its unit says; None where nothing was done."""
-        quotient = measure.quotient
-        return None if quotient is None else quotient * self.scale(measure)
-
     def scale(self, measure: Measure) -> float:
         """The work of a second, for a quantity that is per second."""
         return total(measure.bases) / total(self.seconds) if measure.per_second else 1.0

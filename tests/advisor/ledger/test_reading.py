@@ -2,13 +2,19 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.ledger.reading import MOST_TABLES, READ, READ_A_SCAN, SLICES, WAITED, reading
+from advisor.ledger.reading import MOST_TABLES, READ, READ_A_SCAN, SLICES, WAITED, Measure, Reading, reading
 from advisor.observe.window import Window
 from exporter.collectors.table_io import TABLE_IO
 from tests.advisor.building import captured
 from tests.advisor.ledger.load import Done, Load
 
 HOT = {"schema": "shop", "table": "hot"}
+
+
+def value(found: Reading, measure: Measure) -> float:
+    """A quantity as its unit says."""
+    assert measure.quotient is not None
+    return measure.quotient * found.scale(measure)
 
 
 def _load(ticks: int) -> Load:
@@ -34,7 +40,7 @@ def test_a_table_has_its_work_its_reads_and_its_waits() -> None:
     read, waited = found.measure(READ, HOT), found.measure(WAITED, HOT)
     assert read is not None
     assert waited is not None
-    assert (found.value(read), found.value(waited)) == (20.0, 500.0)
+    assert (value(found, read), value(found, waited)) == (20.0, 500.0)
 
 
 def test_a_window_of_less_than_four_slices_is_too_short() -> None:
@@ -58,7 +64,7 @@ def test_passes_are_measured_where_somebody_wants_them() -> None:
     measure = found.measure(READ_A_SCAN, subject)
     assert measure is not None
     assert sum(measure.bases) == pytest.approx(5.0, abs=1.5)
-    assert found.value(measure) == pytest.approx(sum(measure.amounts) / sum(measure.bases))
+    assert value(found, measure) == pytest.approx(sum(measure.amounts) / sum(measure.bases))
     assert reading(window, window.seconds) != found
 
 
@@ -72,7 +78,7 @@ def test_a_slice_in_which_counters_were_reset_tells_nothing() -> None:
     assert len(found.seconds) == 4 * SLICES - 1
     read = found.measure(READ, HOT)
     assert read is not None
-    assert found.value(read) == 20.0
+    assert value(found, read) == 20.0
 
 
 def test_tables_of_the_other_reading_are_measured_though_others_do_more() -> None:
