@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 from advisor.advice import evaluation
+from advisor.advice.interpreter import evaluate
 from advisor.advice.remembered import Remembered
 from advisor.contract.recommendation import Advice
 from advisor.observe.limits import LEAST_SECONDS
@@ -62,6 +63,12 @@ def judge(
     """
     patient = [rule.with_budget(PATIENCE) for rule in judging or rules()]
     return evaluation.advise(patient, window, beside=rules(), findings=findings, remembered=remembered)
+
+
+def reasons(rule: Rule, window: Window) -> str:
+    """Why a rule is silent: each condition that does not hold."""
+    trace = evaluate([rule.with_budget(PATIENCE)], window, beside=rules(), every_reason=True)
+    return "; ".join(reason for evaluated in trace for reason in evaluated.reasons)
 
 
 class SidecarSampler:

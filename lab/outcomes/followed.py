@@ -20,7 +20,7 @@ from exporter.snapshot import Snapshot
 from lab.harness.follow import Following
 from lab.harness.measure import CLOCK, Figures, Work, counting, per
 from lab.harness.records import Data, NotShown, Part
-from lab.harness.watch import judge, the_rule, watch
+from lab.harness.watch import judge, reasons, the_rule, watch
 from lab.harness.workloads import BackgroundLoad, emptied, look_up_pages, scan
 from lab.outcomes.record import OUTCOMES, OutcomeRecord
 from lab.proofs.harm import WINDOW, graded
@@ -153,9 +153,10 @@ def _follow(load: FollowedLoad, server: Server, say: Callable[[str], None]) -> O
 
 
 def _advice(load: FollowedLoad, history: Sequence[Snapshot]) -> Advice:
-    advice = judge(Window.of(history, float("inf")), [the_rule(load.rule)])
+    rule, window = the_rule(load.rule), Window.of(history, float("inf"))
+    advice = judge(window, [rule])
     if len(advice.recommendations) != 1:
-        raise NotShown(f"{load.rule} fires {len(advice.recommendations)} times: {advice}")
+        raise NotShown(f"{rule.id} fires {len(advice.recommendations)} times: {reasons(rule, window)}")
     return advice
 
 

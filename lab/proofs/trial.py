@@ -13,7 +13,7 @@ from exporter.snapshot import Snapshot
 from lab.harness.follow import Following
 from lab.harness.measure import PAGES, Counters, Figures, Work, measure, pool_statistic
 from lab.harness.records import NotShown
-from lab.harness.watch import LONGEST, judge, the_rule, watch
+from lab.harness.watch import LONGEST, judge, reasons, the_rule, watch
 from lab.proofs.record import MeasuredEffect, PromisedLimit
 from lab.servers import Server
 from lab.servers.sql import execute
@@ -91,7 +91,8 @@ class RuleTrial:
             finding for finding in self.recommendations(seen) if not subject or dict(finding.subject) == subject
         ]
         if len(findings) != 1:
-            raise NotShown(f"{self._rule.id} fires {len(findings)} times, not once, for {subject or 'this server'}")
+            times = f"{self._rule.id} fires {len(findings)} times, not once, for {subject or 'this server'}"
+            raise NotShown(f"{times}: {reasons(self._rule, self._window(seen))}")
         [finding] = findings
         self.findings.append(finding)
         if not self.evidence:
@@ -253,10 +254,13 @@ class RuleTrial:
         if not (self.following.applied and self._silent_after and taken_back):
             raise AssertionError("a proof fires, is followed, falls silent and is taken back")
 
+    def _window(self, seen: Window | Sequence[Snapshot]) -> Window:
+        if isinstance(seen, Window):
+            return seen
+        return Window.of(self._altered.apply(seen) if self._altered else seen, longest=LONGEST)
+
     def _advice(self, seen: Window | Sequence[Snapshot]) -> Advice:
-        if not isinstance(seen, Window):
-            seen = Window.of(self._altered.apply(seen) if self._altered else seen, longest=LONGEST)
-        return judge(seen, [self._rule], remembered=self.remembered)
+        return judge(self._window(seen), [self._rule], remembered=self.remembered)
 
     def _is_blind(self, advice: Advice) -> bool:
         return any(blind.rule == self._rule.id for blind in advice.blind)
