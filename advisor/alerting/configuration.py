@@ -74,9 +74,9 @@ def alert_settings(path: Path | None, *, encrypted: bool) -> Reloader[AlertSetti
     def read(watch: Watch) -> AlertSettings:
         if path is None:
             return AlertSettings(client_settings(None, encrypted=encrypted), {})
-        watch.add(lambda: (path,))
+        watch(lambda: (path,))
         document = load(path)
-        watch.add(lambda: named_files(document))
+        watch(lambda: named_files(document))
         return AlertSettings(client_settings(document, encrypted=encrypted), document.content.labels)
 
     return Reloader(

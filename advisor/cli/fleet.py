@@ -319,10 +319,10 @@ def _serve(
     """
     from advisor.alerting.alert import OWN_LABELS
     from advisor.alerting.fleet_alerts import FleetAlerts
-    from advisor.cli.listening import listening, reload_on_hangup
+    from advisor.cli import listening
     from advisor.fleet.watch import FleetWatch
     from advisor.http import fleet as service
-    from advisor.http.foundation import Background
+    from advisor.http.foundation import Application, Background
     from advisor.http.web_settings import WebSettings
 
     if alerting.urls and (taken := [name for name in identity.labels if name in OWN_LABELS - {"instance"}]):
@@ -331,15 +331,17 @@ def _serve(
     web = None if web_config is None else WebSettings(web_config)
     notifier = alerting.notifier()
     watch = FleetWatch(read, every)
-    with listening(listen, web) as listener:
-        links = addresses.links(listener.scheme, listener.port)
-        reload_on_hangup(rules)
+
+    def compose(scheme: str, port: int) -> Application:
+        links = addresses.links(scheme, port)
         background: list[Background] = [rules.run]
         if notifier:
             look = functools.partial(FleetAlerts(links, rules, alerting.resend_seconds).look, watch)
             background.append(lambda: notifier.run(look))
-        app = service.create(watch, rules, background, [notifier.families] if notifier else [], links)
-        listener.run(app, addresses)
+        return service.create(watch, rules, background, [notifier.families] if notifier else [], links)
+
+    listening.reload_on_hangup(rules)
+    listening.serve(listen, web, addresses, compose)
 
 
 def _report(options: ReadingOptions) -> FleetReport:

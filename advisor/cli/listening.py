@@ -7,8 +7,7 @@ import logging
 import signal
 import socket
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from advisor.cli.exits import Unusable
 from advisor.cli.link_options import Addresses
@@ -23,42 +22,37 @@ from advisor.rules.rulebook import Rulebook
 log = logging.getLogger("innodb-advisor")
 
 
-@dataclass(frozen=True, slots=True)
-class Listening:
-    """A port that is taken.
+def serve(
+    address: tuple[str, int],
+    web: WebSettings | None,
+    addresses: Addresses,
+    compose: Callable[[str, int], Application],
+) -> None:
+    """Take a port, and serve an application there until SIGINT or SIGTERM.
 
-    Attributes:
-        host: As it was asked for; empty for every address.
-        socket: Listens.
+    Args:
+        address: Host, empty for every address, and port.
         web: TLS and logins; None for neither.
+        addresses: The names that it may be asked under.
+        compose: Makes the application, for the scheme and the port of its URLs.
+
+    Raises:
+        Unusable: The address cannot be used.
     """
-
-    host: str
-    socket: socket.socket
-    web: WebSettings | None
-
-    @property
-    def port(self) -> int:
-        """Its number."""
-        return int(self.socket.getsockname()[1])
-
-    @property
-    def scheme(self) -> str:
-        """Of its URLs."""
-        return "https" if self.web and self.web.listening else "http"
-
-    def run(self, app: Application, addresses: Addresses) -> None:
-        """Serve until SIGINT or SIGTERM.
-
-        Args:
-            app: The application.
-            addresses: The names that it may be asked under.
-        """
-        local = http.is_local(self.socket)
-        if self.web and self.web.config.users and not (self.web.listening or local):
+    host, port = address
+    try:
+        listener = http.listen(host, port)
+    except OSError as error:
+        reason = str(error.strerror or error).partition(" (while")[0]  # Python appends the address again
+        raise Unusable(f"cannot listen on {host or '*'}:{port}: {reason}") from error
+    with listener:
+        has_tls, local, port = bool(web and web.listening), http.is_local(listener), int(listener.getsockname()[1])
+        scheme = "https" if has_tls else "http"
+        app = compose(scheme, port)
+        if web and web.config.users and not (has_tls or local):
             log.warning("passwords go over the network in the clear: the web configuration has users, but no TLS")
-        log.info("serving on %s://%s:%s/", self.scheme, _shown(self.host), self.port)
-        http.run(guarded(app, self.web, addresses, local=local), self.socket, self.web)
+        log.info("serving on %s://%s:%s/", scheme, _shown(host), port)
+        http.run(guarded(app, web, addresses, local=local), listener, web)
 
 
 def guarded(app: Application, web: WebSettings | None, addresses: Addresses, *, local: bool) -> Guard:
@@ -72,23 +66,6 @@ def guarded(app: Application, web: WebSettings | None, addresses: Addresses, *, 
     """
     allowed = (*addresses.allowed_hosts, *(() if local else (socket.gethostname(),)))
     return Guard(app, web, names=Names(allowed, addresses.external_url, local=local))
-
-
-@contextlib.contextmanager
-def listening(address: tuple[str, int], web: WebSettings | None) -> Iterator[Listening]:
-    """Take a port.
-
-    Raises:
-        Unusable: The address cannot be used.
-    """
-    host, port = address
-    try:
-        listener = http.listen(host, port)
-    except OSError as error:
-        reason = str(error.strerror or error).partition(" (while")[0]  # Python appends the address again
-        raise Unusable(f"cannot listen on {host or '*'}:{port}: {reason}") from error
-    with listener:
-        yield Listening(host, listener, web)
 
 
 def reload_on_hangup(rules: Rulebook) -> None:

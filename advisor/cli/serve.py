@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from prometheus_client import Metric
 
     from advisor.http.foundation import Application
+    from advisor.rules.rulebook import Rulebook
     from exporter.collectors.base import Collector
 
 _SWITCH_SECONDS = 0.001
@@ -99,17 +100,16 @@ def serve(
     """
     import sys
 
-    from advisor.cli.listening import listening, reload_on_hangup
+    from advisor.cli import listening
     from advisor.http.web_settings import WebSettings
 
     logs.begin(logging.DEBUG if verbose else logging.INFO)
     web = None if web_config is None else WebSettings(web_config)
     # Every file is read before the port is taken, so that no taken port hides an error.
-    with composed(addresses=addresses, **options) as compose, listening(listen, web) as listener:
-        app = compose(listener.scheme, listener.port)
-        reload_on_hangup(app.state.rules)
+    with composed(addresses=addresses, **options) as (rules, compose):
         sys.setswitchinterval(_SWITCH_SECONDS)
-        listener.run(app, addresses)
+        listening.reload_on_hangup(rules)
+        listening.serve(listen, web, addresses, compose)
 
 
 @contextlib.contextmanager
@@ -126,11 +126,11 @@ def composed(
     collect_lru_pages_anyway: bool,
     state_dir: Path | None,
     compat: str | None,
-) -> Iterator[Callable[[str, int], Application]]:
+) -> Iterator[tuple[Rulebook, Callable[[str, int], Application]]]:
     """Read every file that the options name, and keep the state's folder until the end.
 
     Yields:
-        What makes the application, for the scheme and the port of its URLs.
+        The rules, and what makes the application for the scheme and the port of its URLs.
     """
     import os
 
@@ -188,7 +188,7 @@ def composed(
                 background.append(lambda: notifier.run(look))
             return application.create(service, Exposition(service, exposed, own), background)
 
-        yield compose
+        yield rules, compose
 
 
 def _collectors(*, lru: bool, lru_anyway: bool, kinds: bool) -> tuple[Collector[Any], ...]:

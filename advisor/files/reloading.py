@@ -16,24 +16,12 @@ log = logging.getLogger(__name__)
 FileState = tuple[int, ...] | None
 """Inode, size and times of what lies behind a path; None where there is no file, or it cannot be looked at."""
 Content = TypeVar("Content")
+Paths = Callable[[], Iterable[Path]]
+Watch = Callable[[Paths], None]
+"""Watches the files that its argument lists, which is called again at every look.
 
-
-class Watch:
-    """Files, and their state before they were read."""
-
-    def __init__(self) -> None:
-        self._lists: list[tuple[Callable[[], Iterable[Path]], dict[Path, FileState]]] = []
-
-    def add(self, paths: Callable[[], Iterable[Path]]) -> None:
-        """Watch the files that ``paths`` lists; it is called again at every look.
-
-        Call this before the files are read. A change while they are read is then seen at the next look.
-        """
-        self._lists.append((paths, _states(paths())))
-
-    def changed(self) -> bool:
-        """Whether a file changed, came or went since it was added."""
-        return any(_states(paths()) != before for paths, before in self._lists)
+It is called before the files are read: a change while they are read is then seen at the next look.
+"""
 
 
 class Reloader(Generic[Content]):
@@ -50,7 +38,7 @@ class Reloader(Generic[Content]):
         """Load the files.
 
         Args:
-            load: Reads the files, and adds each of them to the watch first. Raises FileError.
+            load: Reads the files, and has each of them watched first. Raises FileError.
             refused: Begins the log line about files that cannot be loaded again; the problem follows.
             loaded: The log line about new content.
 
@@ -59,13 +47,13 @@ class Reloader(Generic[Content]):
         """
         self._load, self._refused, self._loaded = load, refused, loaded
         self._lock = threading.Lock()
-        self._watch = Watch()
+        self._watched: list[tuple[Paths, dict[Path, FileState]]] = []
         self.problem: FileError | None = None
         self.content = load(self._watch)
 
     def changed(self) -> bool:
         """Whether any file changed since the last attempt to load, successful or not."""
-        return self._watch.changed()
+        return any(_states(paths()) != before for paths, before in self._watched)
 
     def reload(self) -> None:
         """Load the files again, and log the result. May run in another thread than the readers of ``content``.
@@ -74,7 +62,7 @@ class Reloader(Generic[Content]):
             FileError: Anything in the files is wrong; the old content stays in force.
         """
         with self._lock:
-            self._watch = Watch()
+            self._watched = []
             try:
                 self.content = self._load(self._watch)
             except FileError as error:
@@ -89,6 +77,9 @@ class Reloader(Generic[Content]):
         if self.changed():
             with contextlib.suppress(FileError):
                 self.reload()
+
+    def _watch(self, paths: Paths) -> None:
+        self._watched.append((paths, _states(paths())))
 
 
 def _states(paths: Iterable[Path]) -> dict[Path, FileState]:

@@ -81,10 +81,10 @@ class WebSettings:
         return self._files.content
 
     def _load(self, watch: Watch) -> tuple[WebConfig, ssl.SSLContext | None]:
-        watch.add(lambda: (self._path,))
+        watch(lambda: (self._path,))
         document = web_configuration.load(self._path)
         named = _files(document)
-        watch.add(lambda: named)
+        watch(lambda: named)
         context = _context(document)
         if self._has_tls not in (None, context is not None):
             raise FileError("only a new start turns TLS on or off")

@@ -118,7 +118,7 @@ class Rulebook(Reloader[RuleSet]):
                 log.exception("cannot tell whether the rules have changed")
 
     def _rule_set(self, watch: Watch) -> RuleSet:
-        watch.add(self._own_files)
+        watch(self._own_files)
         own = {} if self._extra is None else {rule.id: rule for rule in own_rules(self._extra)}
         origins: dict[str, Origin] = dict.fromkeys(self._builtin, "built-in")
         for rule_id in own:

@@ -71,7 +71,7 @@ class InProcess:
         self._stack = ExitStack()
         try:
             self._stack.enter_context(_logged(self._records))
-            compose = self._stack.enter_context(command.composed(**options))
+            _, compose = self._stack.enter_context(command.composed(**options))
             self.app = compose("http", port)
             self.app.state.limits = Limits(UNLIMITED)
             self.guarded = guarded(self.app, web, options["addresses"], local=local)

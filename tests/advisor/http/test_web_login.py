@@ -15,6 +15,7 @@ import bcrypt
 import httpx
 import pytest
 from cryptography import x509
+from fastapi import FastAPI
 
 from advisor.cli import listening as listeners
 from advisor.cli.link_options import Addresses
@@ -183,8 +184,7 @@ def test_passwords_in_the_clear_are_warned_of_where_others_can_connect(
 ) -> None:
     monkeypatch.setattr(server, "run", lambda *_: None)
     web = WebSettings(write(tmp_path / "web.yml", {"basic_auth_users": {"alice": hashed(PASSWORD)}}))
-    with listeners.listening((host, 0), web) as listener:
-        listener.run(answers_ok, Addresses(None, None))  # type: ignore[arg-type]  # any application does
+    listeners.serve((host, 0), web, Addresses(None, None), lambda *_: FastAPI())
     assert ("passwords go over the network in the clear" in caplog.text) == warned
 
 
