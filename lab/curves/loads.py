@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from lab.curves.datasets import SYSBENCH, YCSB_RECORDS
-from lab.curves.distributions import DISTRIBUTIONS
+from lab.curves.distributions import DISTRIBUTIONS, Distribution
 from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA
 from lab.programs import go_tpc, sysbench, ycsb
 from lab.servers import Server
@@ -125,25 +125,48 @@ class Lookups(CurveLoad):
     def running(self, server: Server, seconds: int) -> Iterator[None]:
         """See CurveLoad."""
         stop = threading.Event()
-        with ThreadPoolExecutor(1) as worker:
-            working = worker.submit(self._work, server, stop, seconds)
+        with LookupClient(server, _BY_NAME[self.distribution]) as client, ThreadPoolExecutor(1) as worker:
+            working = worker.submit(client.run, seconds, self.rate, stop)
             try:
                 yield
             finally:
                 stop.set()
             working.result()
 
-    def _work(self, server: Server, stop: threading.Event, seconds: float) -> None:
-        chooser, began, done = random.Random(7), time.monotonic(), 0
-        choose = _BY_NAME[self.distribution].choose
-        with server.connect(autocommit=False) as connection, connection.cursor() as cursor:
-            while (now := time.monotonic() - began) < seconds and not stop.wait(max(0.0, done / self.rate - now)):
-                look_up(cursor, choose(chooser, done, BATCH))
-                connection.commit()
-                done += BATCH
+
+class LookupClient:
+    """One connection's point lookups by primary key, no faster than a rate; a context manager.
+
+    Attributes:
+        done: Lookups so far.
+    """
+
+    def __init__(self, server: Server, distribution: Distribution) -> None:
+        """Connect."""
+        self.done = 0
+        self._choose, self._chooser = distribution.choose, random.Random(7)
+        self._connection = server.connect(autocommit=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._connection.close()
+
+    def run(self, seconds: float, rate: float, stop: threading.Event | None = None) -> None:
+        """Look up for so long, or until the event; a commit after each batch."""
+        stop = stop or threading.Event()
+        began, before = time.monotonic(), self.done
+        with self._connection.cursor() as cursor:
+            while (now := time.monotonic() - began) < seconds:
+                if stop.wait(max(0.0, (self.done - before) / rate - now)):
+                    return
+                _look_up(cursor, self._choose(self._chooser, self.done, BATCH))
+                self._connection.commit()
+                self.done += BATCH
 
 
-def look_up(cursor: Any, pages: Iterable[tuple[str, int]]) -> None:
+def _look_up(cursor: Any, pages: Iterable[tuple[str, int]]) -> None:
     """Read a row of each of these pages by its primary key: a statement for each table."""
     by_table: dict[str, list[int]] = {}
     for table, page in pages:

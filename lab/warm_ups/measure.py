@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import random
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from advisor.fleet.reader import FleetReader
 from advisor.fleet.series import Grid
 from lab.bench import exporters
 from lab.curves.distributions import DISTRIBUTIONS, PAGES, Distribution
-from lab.curves.loads import look_up
+from lab.curves.loads import LookupClient
 from lab.harness.measure import pool_statistic
 from lab.harness.records import Data, NotShown, Part
 from lab.harness.workloads import make_table
@@ -59,7 +58,6 @@ _FILLING, _AFTER = 90.0, 8.0
 _SETTLE, _PER_SHARE, _MEASURE = 4.0, 8.0, 4.0
 """Seconds of load before a smaller pool is measured, more for larger ones, and of the measurement."""
 _FAST = 16_000
-_BATCH = 25
 _UP_SECONDS = 90.0
 _RULES = tuple(
     REPOSITORY / "charts" / "innodb-advisor" / "alerts" / name
@@ -107,8 +105,7 @@ def measure(distribution: Distribution, server: Server, say: Callable[[str], Non
             make_table(connection, table, pages)
     server.restart({"innodb-buffer-pool-size": f"{POOL}M"})
     say("the pool warms up")
-    client = Client(server, distribution)
-    with _watched(server) as watching:
+    with LookupClient(server, distribution) as client, _watched(server) as watching:
         began = time.time() - SCRAPE
         client.run(_FILLING, _RATE)
         before = Counts.of(server, client)
@@ -116,17 +113,15 @@ def measure(distribution: Distribution, server: Server, say: Callable[[str], Non
         after = Counts.of(server, client)
         filling = asyncio.run(_recorded(watching, began))
     accesses = (after.accesses - before.accesses) / (after.done - before.done)
-    client.close()
     measured = {}
     for share in SHARES:
         say(f"a pool of {share:.0%} of the data is measured")
         server.restart({"innodb-buffer-pool-size": f"{mebibytes(share)}M"})
-        client = Client(server, distribution)
-        client.run(_SETTLE + _PER_SHARE * share, _FAST)
-        before = Counts.of(server, client)
-        client.run(_MEASURE, _FAST)
-        after = Counts.of(server, client)
-        client.close()
+        with LookupClient(server, distribution) as client:
+            client.run(_SETTLE + _PER_SHARE * share, _FAST)
+            before = Counts.of(server, client)
+            client.run(_MEASURE, _FAST)
+            after = Counts.of(server, client)
         measured[str(share)] = round((after.read - before.read) / (after.done - before.done), 5)
     return {"pages": PAGES, "filling": filling, "accesses": round(accesses, 3), "measured": measured}
 
@@ -134,32 +129,6 @@ def measure(distribution: Distribution, server: Server, say: Callable[[str], Non
 def mebibytes(share: float) -> int:
     """The pool of a share of the data."""
     return round(share * PAGES / _PAGES_OF_MIB)
-
-
-class Client:
-    """Point lookups by primary key, no faster than a rate."""
-
-    def __init__(self, server: Server, distribution: Distribution) -> None:
-        """Connect."""
-        self._distribution, self._chooser = distribution, random.Random(7)
-        self._connection = server.connect()
-        self.done = 0
-
-    def run(self, seconds: float, rate: float) -> None:
-        """Look up for so long."""
-        began, before = time.monotonic(), self.done
-        with self._connection.cursor() as cursor:
-            while (now := time.monotonic() - began) < seconds:
-                ahead = (self.done - before) / rate - now
-                if ahead > 0:
-                    time.sleep(ahead)
-                    continue
-                look_up(cursor, self._distribution.choose(self._chooser, self.done, _BATCH))
-                self.done += _BATCH
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
 
 
 class Counts(NamedTuple):
@@ -176,7 +145,7 @@ class Counts(NamedTuple):
     accesses: float
 
     @classmethod
-    def of(cls, server: Server, client: Client) -> Counts:
+    def of(cls, server: Server, client: LookupClient) -> Counts:
         """The counters now."""
         read = pool_statistic(server, "NUMBER_PAGES_READ")
         gets = global_status(server, "Innodb_buffer_pool_read_requests")
