@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from statistics import fmean
 
 import pymysql
@@ -28,15 +29,6 @@ MEASURED = 5
 """Rounds after advice; three times as many where chance is large."""
 LARGE = 0.1
 """Chance, as a share of the reads before advice, that calls for a longer measurement."""
-MOST_SETTLING, MOST_FILLING = 40, 200
-"""Rounds until the load counts as settled in any case: usually, and after a change of the pool's size."""
-STEADY = 0.05
-"""Rounds whose reads differ from those before them by less than this share are settled."""
-COMPARED, FILLING = 4, 20
-"""Rounds that are compared with as many before: usually, and after a change of the pool's size. A larger pool fills
-slowly: 1,000 lookups a round on 2,600 pages read 416 in the second round, 379 in the tenth, 80 in the thirtieth. It
-takes longer where the pool grows without a restart (MariaDB 11.8.9, not 11.8.6): 1,080 young pages of an unused table
-stay until pages that are hit in the old sublist a second after their first access displace them, some six a round."""
 RESTORING = 3
 """Rounds that bring the pool back to its state before advice, once another table has filled it."""
 MOST_FOLLOWED = 3
@@ -57,6 +49,29 @@ NOT_RATES = {
     "young pages read again after a restart, at most",
 }
 """Quantities that rounds do not show. The statements are executed all the same, and nothing may get worse."""
+
+
+@dataclass(frozen=True)
+class SettledLoad:
+    """When a load counts as settled.
+
+    Attributes:
+        compared: Rounds that are compared with as many before.
+        most: Rounds until it counts as settled in any case.
+        steady: Settled are rounds whose reads differ from those before them by less than this share.
+    """
+
+    compared: int = 4
+    most: int = 40
+    steady: float = 0.05
+
+
+USUALLY = SettledLoad()
+RESIZED = SettledLoad(compared=20, most=200)
+"""After a change of the pool's size. A larger pool fills slowly: 1,000 lookups a round on 2,600 pages read 416 in the
+second round, 379 in the tenth, 80 in the thirtieth. It takes longer where the pool grows without a restart (MariaDB
+11.8.9, not 11.8.6): 1,080 young pages of an unused table stay until pages that are hit in the old sublist a second
+after their first access displace them, some six a round."""
 
 _FILLER = "filler"
 _POOL_SIZE = "innodb_buffer_pool_size"
@@ -130,18 +145,18 @@ def _fill(workload: GauntletWorkload, server: Server) -> None:
             scan(connection, _FILLER)
 
 
-def _settle(rounds: LoadRounds, compared: int = COMPARED, most: int = MOST_SETTLING) -> None:
+def _settle(rounds: LoadRounds, settled: SettledLoad = USUALLY) -> None:
     """Play rounds until the reads of the last few are near those of as many before.
 
     Lookups fill a pool slowly: two neighbouring rounds hardly differ long before the end. Long cycles are compared one
     by one.
     """
-    compared = compared if rounds.cycle == 1 else 1
+    compared = settled.compared if rounds.cycle == 1 else 1
     done = rounds.run(2 * compared * rounds.cycle)
-    while len(done) * rounds.cycle < most:
+    while len(done) * rounds.cycle < settled.most:
         last = column(done, READ)[-2 * compared :]
         earlier, later = fmean(last[:compared]), fmean(last[compared:])
-        if abs(later - earlier) <= max(STEADY * earlier, FEW):
+        if abs(later - earlier) <= max(settled.steady * earlier, FEW):
             break
         done += rounds.run(1)
 
@@ -239,10 +254,7 @@ def _after(
     rounds.disconnect()
     try:
         following.follow(changes, actions)
-        if any(change.setting == _POOL_SIZE for change in changes):
-            _settle(rounds, FILLING, MOST_FILLING)
-        else:
-            _settle(rounds)
+        _settle(rounds, RESIZED if any(change.setting == _POOL_SIZE for change in changes) else USUALLY)
         after = rounds.run(MEASURED)
         if _figure(READ, before, after).noise > LARGE * fmean(column(before, READ)):
             after += rounds.run(2 * MEASURED)
