@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import functools
 import ipaddress
-import json
 import logging
 import signal
 import socket
@@ -17,11 +16,13 @@ from http import HTTPStatus
 from typing import Any, cast
 
 import h11
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import Server
 
+from advisor.http import problems
 from advisor.http.browsers import SECURITY_HEADERS
 from advisor.http.limits import ALWAYS_ANSWERED
 from advisor.http.web_settings import WebSettings
@@ -57,14 +58,9 @@ class Bounds:
 BOUNDS = Bounds()
 _TICKS = 10
 """Of uvicorn in a second: it renews the header Date at every tenth."""
-_MALFORMED = json.dumps(
-    {
-        "type": "about:blank",
-        "title": HTTPStatus.BAD_REQUEST.phrase,
-        "status": HTTPStatus.BAD_REQUEST,
-        "detail": "this is no HTTP request, or its header is longer than 16 KiB",
-    }
-).encode()
+_MALFORMED = problems.response(
+    HTTPException(HTTPStatus.BAD_REQUEST, "this is no HTTP request, or its header is longer than 16 KiB")
+)
 
 log = logging.getLogger(__name__)
 log.setLevel(logging.ERROR)  # malformed requests from strangers would fill the log
@@ -149,16 +145,11 @@ class Connection(H11Protocol):
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.abort()
             return
-        headers = {
-            **SECURITY_HEADERS,
-            "content-type": "application/problem+json",
-            "content-length": str(len(_MALFORMED)),
-            "connection": "close",
-        }
-        status = HTTPStatus.BAD_REQUEST
+        headers = {**SECURITY_HEADERS, **_MALFORMED.headers, "connection": "close"}
+        status = HTTPStatus(_MALFORMED.status_code)
         for event in (
             h11.Response(status_code=status, headers=list(headers.items()), reason=status.phrase),
-            h11.Data(data=_MALFORMED),
+            h11.Data(data=bytes(_MALFORMED.body)),
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event) or b"")
