@@ -40,7 +40,7 @@ class EvidenceFigure:
     per: str = ""
 
     def check(self, trial: RuleTrial) -> EvidenceCheck:
-        """It, with the numbers of a trial."""
+        """The check, with a trial's numbers."""
         value = trial.evidence[self.evidence] / (trial.before[self.per] if self.per else 1.0)
         return EvidenceCheck(name=self.name, said=value, known=trial.before[self.figure], within=self.within)
 
@@ -92,7 +92,7 @@ class ComparedFigure:
     least: str = ""
 
     def compare(self, trial: RuleTrial) -> Comparison:
-        """It, with the numbers of a trial."""
+        """The comparison, with a trial's numbers."""
         return Comparison(
             what=self.what,
             unit=self.unit,
@@ -133,7 +133,7 @@ class Proof:
     rule: str
     options: Options
     condition: str
-    facts: tuple[EvidenceFigure, ...] = ()
+    facts: tuple[EvidenceFigure, ...]
     effect: PredictedFigure | None = None
     measures: tuple[ComparedFigure, ...] = ()
     notes: str = ""
@@ -142,7 +142,7 @@ class Proof:
     procedure: Procedure = _nothing
 
     def __call__(self, procedure: Procedure) -> Proof:
-        """With its procedure: a proof decorates it."""
+        """The proof of this procedure: a decorator."""
         return replace(self, procedure=procedure)
 
     def parts(self) -> list[Part]:
@@ -169,9 +169,7 @@ class Proof:
             promises=tuple(trial.promises),
             notes=trial.text(self.notes),
         )
-        if not record.facts:
-            raise AssertionError("a proof compares the evidence with the lab's figures")
-        return _kept(record)
+        return _checked(record)
 
 
 @dataclass(frozen=True)
@@ -200,7 +198,7 @@ class CounterProof:
     procedure: Procedure = _nothing
 
     def __call__(self, procedure: Procedure) -> CounterProof:
-        """With its procedure: a counter-proof decorates it."""
+        """The counter-proof of this procedure: a decorator."""
         return replace(self, procedure=procedure)
 
     def part(self, number: int) -> Part:
@@ -221,11 +219,15 @@ class CounterProof:
             measures=tuple(measure.compare(trial) for measure in self.measures),
             notes=trial.text(self.notes),
         )
-        return _kept(record)
+        return _checked(record)
 
 
-def _kept(record: ProofRecord | CounterProofRecord) -> Data:
-    """The record, whose bounds all hold."""
+def _checked(record: ProofRecord | CounterProofRecord) -> Data:
+    """The record as data.
+
+    Raises:
+        NotShown: It breaks a bound.
+    """
     if failures := list(broken(record.criteria())):
         raise NotShown("; ".join(failures))
     return record.model_dump(mode="json")
