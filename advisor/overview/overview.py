@@ -26,7 +26,7 @@ from exporter.rows import number
 from exporter.snapshot import SectionKey, Snapshot
 
 
-class Pool(Frozen):
+class PoolOverview(Frozen):
     """One buffer pool instance."""
 
     pool: int = Field(description="The instance's number.")
@@ -46,7 +46,7 @@ class Overview(Frozen):
     at: float = Field(description="The newest snapshot's time, Unix seconds.")
     watched_seconds: float = Field(description="Length of the window that rates are taken over.")
     page_size: int | None = Field(description="innodb_page_size, bytes.")
-    pools: tuple[Pool, ...] | None = Field(description="The buffer pool instances.")
+    pools: tuple[PoolOverview, ...] | None = Field(description="The buffer pool instances.")
     settings: Mapping[str, Number | str] = Field(description="Every known setting that the server has.")
     residents: tuple[Resident, ...] | None = Field(
         description="The indexes with the most pages in the pool, and all others in one entry."
@@ -93,7 +93,7 @@ def overview(window: Window) -> Overview:
     )
 
 
-def _pools(snapshot: Snapshot) -> tuple[Pool, ...] | None:
+def _pools(snapshot: Snapshot) -> tuple[PoolOverview, ...] | None:
     """The instances in the order of their numbers; None where they are not known.
 
     Pages that are neither young, old nor free hold no data: the adaptive hash index, locks, and compressed pages'
@@ -104,7 +104,7 @@ def _pools(snapshot: Snapshot) -> tuple[Pool, ...] | None:
         return None
     pct = number(snapshot.setting("innodb_old_blocks_pct"))
     return tuple(
-        Pool(
+        PoolOverview(
             pool=pool.pool,
             size_pages=pool.size_pages,
             young_pages=max(0, pool.database_pages - pool.old_pages),  # the server reads the two at different moments

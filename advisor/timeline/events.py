@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from pydantic import Field
@@ -61,8 +61,11 @@ class Timeline:
         """Nothing was seen yet."""
         self.away_since: float | None = None
         self._events: deque[Event] = deque(maxlen=MOST_EVENTS)
-        self._differences = _Differences()
         self._seen: Seen | None = None
+        self._last: Snapshot | None = None
+        # A snapshot without a section hides neither a restart nor a new setting.
+        self._status: Snapshot | None = None
+        self._variables: Snapshot | None = None
 
     def look(self, history: Sequence[Snapshot], seen: Seen, now: float) -> None:
         """Take in what is new since the last look; an event between two looks that left no trace is not seen.
@@ -72,7 +75,7 @@ class Timeline:
             seen: Everything else.
             now: Unix seconds.
         """
-        self._events += sorted((*self._differences.of(history), *self._news(seen, now)), key=lambda event: event.at)
+        self._events += sorted((*self._changes(history), *self._news(seen, now)), key=lambda event: event.at)
         self._seen = seen
 
     def events(self, since: float = 0.0) -> list[Event]:
@@ -93,31 +96,22 @@ class Timeline:
         if seen.rules_problem is not None and seen.rules_problem != self._seen.rules_problem:
             yield Event(at=now, kind="rules", text=f"rules not loaded, the old ones stay: {seen.rules_problem}")
 
-
-class _Differences:
-    """What changed from one snapshot to the next. One without a section hides neither a restart nor a new setting."""
-
-    def __init__(self) -> None:
-        self._last: Snapshot | None = None
-        self._status: Snapshot | None = None
-        self._variables: Snapshot | None = None
-
-    def of(self, history: Sequence[Snapshot]) -> Iterator[Event]:
-        new: Iterable[Snapshot] = history if self._last is None else [history[-1]]
+    def _changes(self, history: Sequence[Snapshot]) -> Iterator[Event]:
+        """What changed from one snapshot to the next."""
+        new: Sequence[Snapshot] = history if self._last is None else [history[-1]]
         for snapshot in new:
-            if snapshot is not self._last:
-                yield from self._next(snapshot)
-                self._last = snapshot
-
-    def _next(self, snapshot: Snapshot) -> Iterator[Event]:
-        if (status := snapshot[STATUS]) is not None:
-            if self._status is not None and restarted(self._status, snapshot):
-                yield Event(at=snapshot.at - status["uptime"], kind="restart", text=_restart(self._status, snapshot))
-            self._status = snapshot
-        if snapshot[VARIABLES] is not None:
-            if self._variables is not None:
-                yield from _settings(self._variables, snapshot)
-            self._variables = snapshot
+            if snapshot is self._last:
+                continue
+            self._last = snapshot
+            if (status := snapshot[STATUS]) is not None:
+                if self._status is not None and restarted(self._status, snapshot):
+                    text = _restart(self._status, snapshot)
+                    yield Event(at=snapshot.at - status["uptime"], kind="restart", text=text)
+                self._status = snapshot
+            if snapshot[VARIABLES] is not None:
+                if self._variables is not None:
+                    yield from _settings(self._variables, snapshot)
+                self._variables = snapshot
 
 
 def _restart(before: Snapshot, after: Snapshot) -> str:

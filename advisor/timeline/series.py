@@ -255,7 +255,7 @@ def _most_read(history: Sequence[Snapshot], since: float) -> list[Table]:
 
 
 def _points(history: Sequence[Snapshot], quantities: Sequence[Quantity], since: float) -> Iterator[Point]:
-    rates = _Rates(quantities)
+    rates = _SeriesValues(quantities)
     before: Snapshot | None = None
     # From the end, as few are asked for mostly.
     later = [*takewhile(lambda snapshot: snapshot.at >= since - LONGEST_GAP, reversed(history))]
@@ -270,7 +270,7 @@ def _points(history: Sequence[Snapshot], quantities: Sequence[Quantity], since: 
         before = snapshot
 
 
-class _Rates:
+class _SeriesValues:
     """The values of snapshots in their order. What a source counted is compared with its last read."""
 
     def __init__(self, quantities: Sequence[Quantity]) -> None:

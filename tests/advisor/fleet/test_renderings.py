@@ -20,7 +20,7 @@ from advisor.contract.visible import visible
 from advisor.render import fleet, fleet_csv, html, text
 from advisor.render.markdown import markdown
 from tests.advisor.fleet import hostile, reports
-from tests.advisor.render.reading import Page, shown, squeezed
+from tests.advisor.render.reading import ReadPage, shown, squeezed
 from tests.hostile_names import NAMES, raw
 
 RENDERINGS: dict[str, Callable[[FleetReport], str]] = {
@@ -151,7 +151,7 @@ def test_the_policy_allows_the_one_style_sheet_and_nothing_else(everything: Flee
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     [policy] = [
         attributes["content"]
-        for tag, attributes in Page(source).elements
+        for tag, attributes in ReadPage(source).elements
         if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy"
     ]
     assert policy == html.policy()

@@ -9,7 +9,7 @@ from markdown_it import MarkdownIt
 VOID = {"meta", "link", "br", "rect", "hr", "img", "input"}
 
 
-class Page(HTMLParser):
+class ReadPage(HTMLParser):
     """What a browser would make of a page: its elements, and its text."""
 
     def __init__(self, source: str) -> None:
@@ -61,7 +61,7 @@ def shown(name: str, source: str) -> str:
     """What a reader sees of a document as text, markdown or html."""
     match name:
         case "html":
-            return Page(source).text
+            return ReadPage(source).text
         case "markdown":
-            return Page(in_html(source)).text
+            return ReadPage(in_html(source)).text
     return source

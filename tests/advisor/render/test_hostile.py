@@ -18,7 +18,7 @@ from advisor.render import fleet, html, phrases, text
 from advisor.render.blocks import STATEMENTS, Instructions, TextDocument
 from advisor.render.markdown import inline, markdown
 from tests.advisor.fleet import hostile, reports
-from tests.advisor.render.reading import Page, in_html, shown, squeezed
+from tests.advisor.render.reading import ReadPage, in_html, shown, squeezed
 from tests.hostile_names import NAMES, raw
 
 LINKS = Links("http://127.0.0.1:9747")
@@ -79,7 +79,7 @@ def test_every_form_of_a_document_shows_every_name_and_none_raw(document: str, f
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_no_name_is_markdown(document: str) -> None:
-    page = Page(in_html(markdown(DOCUMENTS[document])))
+    page = ReadPage(in_html(markdown(DOCUMENTS[document])))
     assert page.tags <= BLOCKS
     assert not page.open
     assert [tag for tag, _ in page.elements].count("h1") == 1
@@ -87,7 +87,7 @@ def test_no_name_is_markdown(document: str) -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_no_name_is_html(document: str) -> None:
-    page = Page(html.file(DOCUMENTS[document]))
+    page = ReadPage(html.file(DOCUMENTS[document]))
     assert not page.open
     assert not page.comments
     assert not page.tags & {"script", "img", "iframe", "object", "embed", "form", "base", "i", "b"}
