@@ -155,22 +155,22 @@ class Exposition:
         return [*self._exposed(snapshot), *said, *curve, *became, *own]
 
 
-def families(advice: Advice | None, book: Rulebook, links: Links | None = None) -> Iterator[Metric]:
+def families(advice: Advice | None, rules: Rulebook, links: Links | None = None) -> Iterator[Metric]:
     """The metric families of the rules and of their advice; only of the rules while there is no advice."""
     found: dict[tuple[str, tuple[str, ...]], float] = {}
-    for name, labels, value in (*_samples(advice, book), *_addresses(advice, links)):
+    for name, labels, value in (*_samples(advice, rules), *_addresses(advice, links)):
         # Two subjects may read the same (a.b and c, a and b.c). Prometheus refuses a series that is there twice: the
         # larger value stays.
         found[name, labels] = max(value, found.get((name, labels), value))
     yield from assemble(SPECS, ((name, labels, value) for (name, labels), value in found.items()))
 
 
-def _samples(advice: Advice | None, book: Rulebook) -> Iterator[Sample]:
-    rule_set = book.rule_set
+def _samples(advice: Advice | None, rules: Rulebook) -> Iterator[Sample]:
+    rule_set = rules.rule_set
     own = sum(origin != "built-in" for origin in rule_set.origins.values())
     yield "innodb_advisor_rules", ("built-in",), len(rule_set.rules) - own
     yield "innodb_advisor_rules", ("user",), own
-    yield "innodb_advisor_rules_last_reload_successful", (), float(book.problem is None)
+    yield "innodb_advisor_rules_last_reload_successful", (), float(rules.problem is None)
     yield "innodb_advisor_rules_last_reload_success_timestamp_seconds", (), rule_set.loaded_at
     if advice is not None:
         yield from _advice(advice, rule_set.rules)

@@ -48,7 +48,7 @@ def registry(snapshots: tuple[Snapshot, ...]) -> CollectorRegistry:
     """The families of a capture's last snapshot, and of the advice on its window."""
     patient = [rule.with_budget(math.inf) for rule in rules()]
     advice = evaluation.advise(patient, Window.of(snapshots, math.inf))
-    advised = advice_metrics.families(advice, _book())
+    advised = advice_metrics.families(advice, _rules())
     fixed = CollectorRegistry()
     fixed.register(_Fixed(exporter_metrics.families(snapshots[-1])))
     fixed.register(_Fixed(family for family in advised if not family.name.startswith(_OF_THE_PROCESS)))
@@ -56,7 +56,7 @@ def registry(snapshots: tuple[Snapshot, ...]) -> CollectorRegistry:
 
 
 @functools.cache
-def _book() -> Rulebook:
+def _rules() -> Rulebook:
     return Rulebook(RULES_FOLDER)
 
 

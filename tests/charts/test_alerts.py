@@ -81,11 +81,11 @@ OF_CAPTURES = {
 @pytest.fixture(scope="module")
 def of_captures() -> list[dict[str, str]]:
     """The sidecar's metrics for each capture as promtool input, constant for 100 minutes."""
-    book = Rulebook(RULES_FOLDER)
+    rules = Rulebook(RULES_FOLDER)
     series = []
     for name in OF_CAPTURES:
         window = captured(name)
-        families = *exporter_metrics.families(window.latest), *advisor_metrics.families(advised(window), book)
+        families = *exporter_metrics.families(window.latest), *advisor_metrics.families(advised(window), rules)
         for sample in [sample for family in families for sample in family.samples]:
             of_it = {**sample.labels, "job": "innodb", "instance": name}
             written = ",".join(f"{label}={json.dumps(value)}" for label, value in of_it.items())

@@ -51,16 +51,16 @@ class Ready(Collector):
         return self._families
 
 
-def exposed(advice: Advice | None, book: Rulebook = BOOK, links: Links | None = None) -> str:
+def exposed(advice: Advice | None, rules: Rulebook = BOOK, links: Links | None = None) -> str:
     registry = CollectorRegistry()
-    registry.register(Ready(list(metrics.families(advice, book, links))))
+    registry.register(Ready(list(metrics.families(advice, rules, links))))
     return generate_latest(registry).decode()
 
 
 def samples(
-    advice: Advice | None, name: str, book: Rulebook = BOOK, links: Links | None = None
+    advice: Advice | None, name: str, rules: Rulebook = BOOK, links: Links | None = None
 ) -> list[tuple[dict[str, str], float]]:
-    return named(exposed(advice, book, links), name)
+    return named(exposed(advice, rules, links), name)
 
 
 def named(text: str, name: str) -> list[tuple[dict[str, str], float]]:
@@ -250,15 +250,15 @@ def test_without_a_window_only_the_rules_themselves_are_known() -> None:
 
 def test_a_failed_reload_is_known_and_so_is_when_the_rules_in_force_were_loaded(tmp_path: Path) -> None:
     write_rule(tmp_path)
-    book = Rulebook(RULES_FOLDER, tmp_path)
-    [(_, before)] = samples(None, "rules_last_reload_success_timestamp_seconds", book)
-    assert before == book.rule_set.loaded_at
+    rules = Rulebook(RULES_FOLDER, tmp_path)
+    [(_, before)] = samples(None, "rules_last_reload_success_timestamp_seconds", rules)
+    assert before == rules.rule_set.loaded_at
     (tmp_path / "broken.yaml").write_text("id: [")
     with pytest.raises(FileError):
-        book.reload()
-    assert samples(None, "rules_last_reload_successful", book) == [({}, 0.0)]
-    assert samples(None, "rules_last_reload_success_timestamp_seconds", book) == [({}, before)]
-    assert ({"origin": "user"}, 1.0) in samples(None, "rules", book)
+        rules.reload()
+    assert samples(None, "rules_last_reload_successful", rules) == [({}, 0.0)]
+    assert samples(None, "rules_last_reload_success_timestamp_seconds", rules) == [({}, before)]
+    assert ({"origin": "user"}, 1.0) in samples(None, "rules", rules)
 
 
 async def test_a_scrape_has_the_outcomes_that_the_ledger_told() -> None:

@@ -100,8 +100,8 @@ def test_a_recording_is_named_and_has_its_span() -> None:
 
 async def test_rules_that_were_not_loaded_anew_are_a_problem_of_the_rules(tmp_path: Path) -> None:
     path = write_rule(tmp_path)
-    book = Rulebook(RULES_FOLDER, tmp_path)
-    loaded, service = len(book.rules), Service(Watched(6), book)
+    rules = Rulebook(RULES_FOLDER, tmp_path)
+    loaded, service = len(rules.rules), Service(Watched(6), rules)
     path.write_text("id: [")
     with pytest.raises(FileError):
         service.rules.reload()

@@ -27,7 +27,7 @@ METRIC = "innodb_advisor_recommendation"
 
 def exposed(rule: Rule, *, stands: bool) -> Iterator[list[Metric]]:
     """The families at each scrape of half an hour, with a pass every 30 s. One in five reads nothing."""
-    book = Rulebook(RULES_FOLDER)
+    rules = Rulebook(RULES_FOLDER)
     reads = accumulate((11_400 if k % 5 else 0 for k in range(61)), initial=0)
     history = [scanned(STEP * k, k, pages) for k, pages in enumerate(reads)]
     before: dict[str, Judgement] = {}
@@ -35,7 +35,7 @@ def exposed(rule: Rule, *, stands: bool) -> Iterator[list[Metric]]:
         window = Window.of(history[:number], 3600)
         judged = {each.rule: each for each in judge([rule], window, Options(before=before))}
         before = judged if stands else {}
-        yield list(metrics.families(assess(judged, [], window, book.rule_set).advice, book))
+        yield list(metrics.families(assess(judged, [], window, rules.rule_set).advice, rules))
 
 
 def series(instance: str, scrapes: Iterator[list[Metric]]) -> dict[str, str]:

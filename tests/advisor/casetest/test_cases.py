@@ -10,9 +10,11 @@ import pytest
 from advisor.casetest import cases, execution
 from advisor.files.yaml_file import FileError
 from advisor.rules.check import Rule
-from tests.advisor.casetest.case_runs import IDLE, SCAN
+from tests.advisor.building import capture
 
 MakeRule = Callable[..., Rule]
+SCAN = capture("mysql-9.7/repeated-scan")
+IDLE = capture("mysql-9.7/idle")
 
 
 def write(of: Rule, text: str) -> Path:

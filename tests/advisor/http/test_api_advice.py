@@ -226,8 +226,8 @@ async def test_a_scrape_does_not_wait_for_a_server_that_hangs(monkeypatch: pytes
 
 
 async def test_loading_anew_says_what_is_suppressed_in_vain(caplog: pytest.LogCaptureFixture) -> None:
-    book = Rulebook(RULES_FOLDER, suppressions=lambda: [Suppression(rule=f"{SCAN}s")])
-    book.reload()
+    rules = Rulebook(RULES_FOLDER, suppressions=lambda: [Suppression(rule=f"{SCAN}s")])
+    rules.reload()
     assert f"no such rule: {SCAN}s; did you mean {SCAN}?" in caplog.text
 
 

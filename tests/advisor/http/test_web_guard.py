@@ -161,8 +161,8 @@ async def test_what_is_refused_was_work_too_and_is_counted(
 
 
 async def test_reloads_of_a_broken_rule_are_counted(tmp_path: Path) -> None:
-    book = Rulebook(RULES_FOLDER, tmp_path)
-    app = application.create(Service(Replay(capture(RECORDING)), book))
+    rules = Rulebook(RULES_FOLDER, tmp_path)
+    app = application.create(Service(Replay(capture(RECORDING)), rules))
     app.state.limits = Limits(clock=still)
     (tmp_path / "broken.yaml").write_text("rule: [")
     async with asking(Guard(app)) as client:

@@ -66,7 +66,7 @@ def builtin(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def book(builtin: Path, mounted: Mounted, config: Path) -> Rulebook:
+def rules(builtin: Path, mounted: Mounted, config: Path) -> Rulebook:
     mounted.update("mine")
     return Rulebook(builtin, mounted.path, tuple, config)
 
@@ -130,28 +130,28 @@ CHANGES: dict[str, Callable[[Mounted, Path], object]] = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
 def test_every_change_is_seen_once(
-    book: Rulebook, mounted: Mounted, config: Path, change: Callable[[Mounted, Path], object]
+    rules: Rulebook, mounted: Mounted, config: Path, change: Callable[[Mounted, Path], object]
 ) -> None:
-    assert not book.changed()
+    assert not rules.changed()
     change(mounted, config)
-    assert book.changed()
+    assert rules.changed()
     try:
-        book.reload()
+        rules.reload()
     except FileError:
-        assert book.problem is not None
-    assert not book.changed()
+        assert rules.problem is not None
+    assert not rules.changed()
 
 
 @pytest.mark.parametrize("name", ["README.md", ".mine.yaml.swp", "mine.cases.yaml"])
-def test_what_is_no_rule_is_not_looked_at(book: Rulebook, mounted: Mounted, name: str) -> None:
+def test_what_is_no_rule_is_not_looked_at(rules: Rulebook, mounted: Mounted, name: str) -> None:
     (mounted.path / name).write_text("…")
-    assert not book.changed()
+    assert not rules.changed()
 
 
 def test_built_in_rules_change_with_the_program_only(builtin: Path) -> None:
-    book = Rulebook(builtin)
+    rules = Rulebook(builtin)
     write_rule(builtin, id="another")
-    assert not book.changed()
+    assert not rules.changed()
 
 
 def test_a_file_that_changes_while_it_is_read_is_read_again(builtin: Path, mounted: Mounted) -> None:

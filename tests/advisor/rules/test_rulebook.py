@@ -36,9 +36,9 @@ def write(tmp_path: Path) -> Write:
 
 def test_the_built_in_rules_are_those_of_the_sources() -> None:
     assert builtin_directory() == RULES_FOLDER
-    book = Rulebook(builtin_directory())
-    assert [each.id for each in book.rules] == sorted(each.id for each in book.rules)
-    assert {book.rule_set.origins[each.id] for each in book.rules} == {"built-in"}
+    rules = Rulebook(builtin_directory())
+    assert [each.id for each in rules.rules] == sorted(each.id for each in rules.rules)
+    assert {rules.rule_set.origins[each.id] for each in rules.rules} == {"built-in"}
 
 
 def test_own_rules_are_added_and_stand_in_place_of_built_in_ones(write: Write) -> None:
@@ -46,14 +46,14 @@ def test_own_rules_are_added_and_stand_in_place_of_built_in_ones(write: Write) -
     write("builtin", id="c", title="theirs")
     extra = write("extra", id="b", title="mine")
     write("extra", id="a", title="mine")
-    book = Rulebook(builtin, extra)
-    assert [(each.id, each.file.title, book.rule_set.origins[each.id]) for each in book.rules] == [
+    rules = Rulebook(builtin, extra)
+    assert [(each.id, each.file.title, rules.rule_set.origins[each.id]) for each in rules.rules] == [
         ("a", "mine", "your own"),
         ("b", "mine", "your own, over the built-in one"),
         ("c", "theirs", "built-in"),
     ]
-    assert book.rule_set.rule("b") is book.rules[1]
-    assert book.rule_set.rule("absent") is None
+    assert rules.rule_set.rule("b") is rules.rules[1]
+    assert rules.rule_set.rule("absent") is None
 
 
 def test_own_rules_may_be_empty_but_not_missing(write: Write, tmp_path: Path) -> None:
@@ -96,14 +96,14 @@ def test_an_updated_config_map_is_loaded_anew(write: Write, tmp_path: Path) -> N
     mounted.mkdir()
     (mounted / "..data").symlink_to(tmp_path / "one")
     (mounted / "mine.yaml").symlink_to("..data/mine.yaml")
-    book = Rulebook(builtin, mounted)
-    before = book.rule_set
+    rules = Rulebook(builtin, mounted)
+    before = rules.rule_set
     (mounted / "..new").symlink_to(tmp_path / "two")
     os.replace(mounted / "..new", mounted / "..data")  # noqa: PTH105 - as the kubelet does it
-    book.reload()
-    assert book.rules[1].file.title == "two"
+    rules.reload()
+    assert rules.rules[1].file.title == "two"
     assert before.rules[1].file.title == "one"
-    assert book.rule_set.loaded_at >= before.loaded_at
+    assert rules.rule_set.loaded_at >= before.loaded_at
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_an_updated_config_map_is_loaded_anew(write: Write, tmp_path: Path) -> N
 def test_a_broken_file_is_refused_whole_and_the_old_rules_stay(write: Write, content: str | None, said: str) -> None:
     suppressed = [Suppression(rule="a")]
     extra = write("extra", id="mine", title="old")
-    book = Rulebook(write("builtin", id="a"), extra, lambda: tuple(suppressed))
-    before = book.rule_set
+    rules = Rulebook(write("builtin", id="a"), extra, lambda: tuple(suppressed))
+    before = rules.rule_set
     write("extra", id="new")
     suppressed.clear()
     broken = extra / "mine.yaml"
@@ -128,17 +128,17 @@ def test_a_broken_file_is_refused_whole_and_the_old_rules_stay(write: Write, con
     else:
         broken.write_text(content)
     with pytest.raises(FileError, match=said) as caught:
-        book.reload()
-    assert book.problem is caught.value
-    assert book.rule_set is before
-    assert [each.id for each in book.rules] == ["a", "mine"]
-    assert [each.rule for each in book.rule_set.suppressions] == ["a"]
+        rules.reload()
+    assert rules.problem is caught.value
+    assert rules.rule_set is before
+    assert [each.id for each in rules.rules] == ["a", "mine"]
+    assert [each.rule for each in rules.rule_set.suppressions] == ["a"]
 
     broken.unlink()
-    book.reload()
-    assert [each.id for each in book.rules] == ["a", "new"]
-    assert not book.rule_set.suppressions
-    assert book.problem is None
+    rules.reload()
+    assert [each.id for each in rules.rules] == ["a", "new"]
+    assert not rules.rule_set.suppressions
+    assert rules.problem is None
 
 
 def test_a_file_whose_name_is_not_its_id_is_refused(write: Write) -> None:
