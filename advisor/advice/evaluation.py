@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
-from advisor.advice.conflicts import resolve
 from advisor.advice.interpreter import evaluate
 from advisor.advice.remembered import Remembered
 from advisor.advice.trace import Evaluation
-from advisor.contract.recommendation import Advice, Blind, Failed, Recommendation
+from advisor.contract.recommendation import Advice, Blind, Change, Failed, Recommendation, SetAside
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.configuration import Suppression
+
+_LEAD = 0.1
+"""Confidence that a recommendation gains once it was made: of two that contradict each other, the same one is made."""
 
 
 def advise(
@@ -41,10 +43,6 @@ def advise(
     return advice(trace, window, suppressions)
 
 
-_STANDS = 0.1
-"""Confidence that a recommendation is ahead by once it is made: of two that contradict each other, the same is made."""
-
-
 def advice(
     trace: Iterable[Evaluation],
     window: Window,
@@ -56,23 +54,67 @@ def advice(
     Args:
         trace: The evaluations of rules over the window.
         window: What has been watched.
-        suppressions: Findings that are not wanted.
+        suppressions: Findings that are not wanted; a suppressed finding overrules nothing.
         made_before: Fingerprints of the recommendations of the last advice.
     """
     latest = window.latest
-    verdicts = [each.verdict for each in trace]
-    found = [each for each in verdicts if isinstance(each, Recommendation)]
-    found.sort(key=lambda r: (-r.severity.rank, -r.confidence, r.rule, sorted(r.subject.items())))
-    sure = {r.fingerprint: r.confidence + _STANDS * (r.fingerprint in made_before) for r in found}
-    found.sort(key=lambda r: (-r.severity.rank, -sure[r.fingerprint]))
-    made, suppressed, overruled = resolve(found, suppressions, datetime.fromtimestamp(latest.at, UTC).date())
+    verdicts = [evaluation.verdict for evaluation in trace]
+    findings = [verdict for verdict in verdicts if isinstance(verdict, Recommendation)]
+    findings.sort(key=lambda r: (-r.severity.rank, -r.confidence, r.rule, sorted(r.subject.items())))
+    findings.sort(key=lambda r: (-r.severity.rank, -r.confidence - _LEAD * (r.fingerprint in made_before)))
+    today = datetime.fromtimestamp(latest.at, UTC).date()
+    suppressed = [aside for finding in findings if (aside := _suppressed(finding, suppressions, today)) is not None]
+    set_aside = {aside.recommendation.fingerprint for aside in suppressed}
+    recommendations, overruled = _resolved([f for f in findings if f.fingerprint not in set_aside])
     return Advice(
         server=str(latest.server),
         at=latest.at,
         watched_seconds=round(window.seconds, 3),
-        recommendations=made,
+        recommendations=tuple(recommendations),
         blind=tuple(sorted({b for b in verdicts if isinstance(b, Blind)}, key=lambda b: (b.rule, b.lacks, b.reason))),
         failed=tuple(sorted({f for f in verdicts if isinstance(f, Failed)}, key=lambda f: (f.rule, f.reason))),
-        suppressed=suppressed,
-        overruled=overruled,
+        suppressed=tuple(suppressed),
+        overruled=tuple(overruled),
     )
+
+
+def _suppressed(finding: Recommendation, suppressions: Sequence[Suppression], today: date) -> SetAside | None:
+    for suppression in suppressions:
+        if suppression.covers(finding.rule, finding.fingerprint, today):
+            return SetAside(recommendation=finding, reason=suppression.text)
+    return None
+
+
+def _resolved(findings: Sequence[Recommendation]) -> tuple[list[Recommendation], list[SetAside]]:
+    """The findings to recommend, and those that contradict one of them; of two the first is recommended."""
+    recommendations: list[Recommendation] = []
+    overruled: list[SetAside] = []
+    for finding in findings:
+        reasons = (_contradiction(recommendation, finding) for recommendation in recommendations)
+        reason = next((reason for reason in reasons if reason is not None), None)
+        if reason is None:
+            recommendations.append(finding)
+        else:
+            overruled.append(SetAside(recommendation=finding, reason=reason))
+    return recommendations, overruled
+
+
+def _contradiction(recommendation: Recommendation, other: Recommendation) -> str | None:
+    """Why both cannot be followed: they set the same setting to different values."""
+    for one in recommendation.changes:
+        for another in other.changes:
+            if one.setting == another.setting and one.to != another.to:
+                way = "the other way" if _opposed(one, another) else "to another value"
+                return (
+                    f"{recommendation.rule} ({recommendation.fingerprint}) sets {one.setting} to {one.to}, this one"
+                    f" {way}, {another.to}: follow the first, and look again"
+                )
+    return None
+
+
+def _opposed(one: Change, another: Change) -> bool:
+    values = (one.to, one.from_, another.to)
+    if not all(isinstance(value, int | float) for value in values):
+        return True
+    to, before, other = (float(value) for value in values if not isinstance(value, str | None))
+    return (to - before) * (other - before) < 0

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from advisor import facts
 from advisor.advice.findings import recommendation
 from advisor.advice.remembered import Remembered
-from advisor.advice.slices import slices
 from advisor.advice.trace import Evaluation, Refusal, Verdict
 from advisor.advice.values import FactValues, missing_fact, values_of
 from advisor.contract.recommendation import Blind, Failed, fingerprint
@@ -20,7 +19,7 @@ from advisor.facts import choice
 from advisor.facts.choice import Choice
 from advisor.ledger.harm import harms
 from advisor.observe.limits import LEAST_SECONDS
-from advisor.observe.window import Window
+from advisor.observe.window import Window, slices
 from advisor.pool.choice import choose_size
 from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads

@@ -82,12 +82,26 @@ class Options:
 
 def judge(rules: Sequence[Rule], window: Window, options: Options) -> Iterator[Judgement]:
     """What each rule says, one after the other."""
-    judge = _Judge(rules, window, options)
+    evaluator = functools.partial(
+        Evaluator,
+        (*rules, *options.beside),
+        findings=frozenset(key for judgement in options.before.values() for key in judgement.standing),
+        seconds=options.seconds,
+        loads=options.loads,
+        remembered=options.remembered,
+        models=options.models,
+    )
+    whole, newest, recent = evaluator(window), None, window.recent(RECENT_SECONDS)
+    if options.recent and window.seconds > RECENT_SECONDS and recent.seconds >= LEAST_SECONDS:
+        newest = _Newest(whole, evaluator(recent), began=recent.snapshots[0].at)
     for rule in rules:
+        evaluations = tuple(whole.evaluations(rule))
+        if newest is not None:
+            evaluations = newest.evaluations(rule, evaluations)
         before = options.before.get(rule.id)
-        evaluations = judge.evaluations(rule)
-        found = _stand(rule, evaluations, window.latest.at, before.standing if before else {})
-        yield replace(found, asks=judge.asks(rule))
+        judgement = _stand(rule, evaluations, window.latest.at, before.standing if before else {})
+        asks = rule.id in whole.asking or (newest is not None and rule.id in newest.evaluator.asking)
+        yield replace(judgement, asks=asks)
 
 
 def blind(rule: Rule, lack: Unanswerable, at: float, before: Judgement | None) -> Judgement:
@@ -103,91 +117,74 @@ def blind(rule: Rule, lack: Unanswerable, at: float, before: Judgement | None) -
     return _stand(rule, [evaluation], at, before.standing if before else {})
 
 
-class _Judge:
-    """Rules over a window and its newest minutes."""
+@dataclass(frozen=True, slots=True)
+class _Newest:
+    """The newest minutes beside the whole window.
 
-    def __init__(self, rules: Sequence[Rule], window: Window, options: Options) -> None:
-        known = (*rules, *options.beside)
-        standing = frozenset(each for judgement in options.before.values() for each in judgement.standing)
-        made = functools.partial(
-            Evaluator,
-            findings=standing,
-            seconds=options.seconds,
-            loads=options.loads,
-            remembered=options.remembered,
-            models=options.models,
-        )
-        self._whole = made(known, window)
-        self._recent: Evaluator | None = None
-        recent = window.recent(RECENT_SECONDS)
-        self._began = recent.snapshots[0].at
-        if options.recent and window.seconds > RECENT_SECONDS and recent.seconds >= LEAST_SECONDS:
-            self._recent = made(known, recent)
+    Attributes:
+        whole: Of the whole window.
+        evaluator: Of the newest minutes.
+        began: Their first snapshot, Unix seconds.
+    """
 
-    def evaluations(self, rule: Rule) -> tuple[Evaluation, ...]:
-        """One for each item: over the whole window, or over its newest minutes where these are worse."""
-        whole = tuple(self._whole.evaluations(rule))
-        if self._recent is None:
-            return whole
-        trends = {_key(each): self._trend(rule, each) for each in whole if isinstance(each.verdict, Recommendation)}
+    whole: Evaluator
+    evaluator: Evaluator
+    began: float
+
+    def evaluations(self, rule: Rule, whole: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
+        """One for each item: over the whole window, or over the newest minutes where these are worse."""
+        trends = {_key(one): self._trend(rule, one) for one in whole if isinstance(one.verdict, Recommendation)}
         # The model is asked about the newest minutes only where they are worse: a fit to them takes as long again.
         settled = {key for key, trend in trends.items() if trend != "worse"}
+        newest = self.evaluator.evaluations(rule, lambda subject: fingerprint(rule.id, subject) not in settled)
         recent = {
-            _key(each): each
-            for each in self._recent.evaluations(rule, lambda subject: fingerprint(rule.id, subject) not in settled)
-            if isinstance(each.verdict, Recommendation) or (_out_of_time(each) and _key(each) not in trends)
+            _key(one): one
+            for one in newest
+            if isinstance(one.verdict, Recommendation) or (_out_of_time(one) and _key(one) not in trends)
         }
-        found = [
-            _with_trend(each, trends[_key(each)]) if _key(each) in trends else each
-            for each in whole
-            if _key(each) not in recent
-        ]
-        return (*found, *(self._of_late(rule, each) for each in recent.values()))
+        return (
+            *(_with_trend(one, trends.get(_key(one))) for one in whole if _key(one) not in recent),
+            *(self._dated(rule, one) for one in recent.values()),
+        )
 
-    def asks(self, rule: Rule) -> bool:
-        """Whether the rule would have asked a model, where models are not asked."""
-        return rule.id in self._whole.asking or (self._recent is not None and rule.id in self._recent.asking)
-
-    def _trend(self, rule: Rule, found: Evaluation) -> Trend | None:
+    def _trend(self, rule: Rule, evaluation: Evaluation) -> Trend | None:
         """How the newest minutes are beside the whole window."""
-        assert self._recent is not None  # noqa: S101 - else nothing is compared
-        before, now = self._whole.now(rule, found.subject), self._recent.now(rule, found.subject)
+        before, now = self.whole.now(rule, evaluation.subject), self.evaluator.now(rule, evaluation.subject)
         if before is None or now is None:
             return None
         if now > _CHANGED * before:
             return "worse"
         return "better" if _CHANGED * now < before else "steady"
 
-    def _of_late(self, rule: Rule, found: Evaluation) -> Evaluation:
+    def _dated(self, rule: Rule, evaluation: Evaluation) -> Evaluation:
         """A finding of the newest minutes, with its trend, and its begin even if that is before them."""
-        if not isinstance(found.verdict, Recommendation):
-            return found
-        since = found.verdict.since
-        if rule.file.lasting is not None and since is not None and since <= self._began:
-            since = min(since, self._whole.since(rule, found.subject))
-        dated = replace(found, verdict=found.verdict.model_copy(update={"since": since}))
-        return _with_trend(dated, self._trend(rule, found))
+        if not isinstance(evaluation.verdict, Recommendation):
+            return evaluation
+        since = evaluation.verdict.since
+        if rule.file.lasting is not None and since is not None and since <= self.began:
+            since = min(since, self.whole.since(rule, evaluation.subject))
+        dated = replace(evaluation, verdict=evaluation.verdict.model_copy(update={"since": since}))
+        return _with_trend(dated, self._trend(rule, evaluation))
 
 
 def _stand(rule: Rule, evaluations: Sequence[Evaluation], at: float, before: Mapping[str, Standing]) -> Judgement:
     """The judgement with the findings that stood before: they keep their begin, and clear late."""
     standing: dict[str, Standing] = {}
-    said: list[Evaluation] = []
-    for each in evaluations:
-        if isinstance(each.verdict, Recommendation):
-            known = before.get(each.verdict.fingerprint)
-            begins = [found.since for found in (each.verdict, known and known.finding) if found and found.since]
-            found = each.verdict.model_copy(update={"since": min(begins, default=None)})
-            standing[found.fingerprint] = Standing(found)
-            said.append(replace(each, verdict=found))
-        else:
-            said.append(each)
+    judged: list[Evaluation] = []
+    for evaluation in evaluations:
+        finding = evaluation.verdict
+        if isinstance(finding, Recommendation):
+            last = before.get(finding.fingerprint)
+            begins = [one.since for one in (finding, last and last.finding) if one and one.since]
+            finding = finding.model_copy(update={"since": min(begins, default=None)})
+            standing[finding.fingerprint] = Standing(finding)
+        judged.append(replace(evaluation, verdict=finding))
     for key, last in before.items():
         since = at if last.missing_since is None else last.missing_since
         if key not in standing and rule.file.for_each not in _STATES and at - since < CLEAR_SECONDS:
             standing[key] = replace(last, missing_since=since)
-            said.append(Evaluation(rule.id, last.finding.subject, last.finding))
-    return Judgement(rule.id, tuple(said), standing, at)
+            judged.append(Evaluation(rule.id, last.finding.subject, last.finding))
+    return Judgement(rule.id, tuple(judged), standing, at)
 
 
 def _key(evaluation: Evaluation) -> str:
@@ -199,5 +196,7 @@ def _out_of_time(evaluation: Evaluation) -> bool:
 
 
 def _with_trend(evaluation: Evaluation, trend: Trend | None) -> Evaluation:
-    assert isinstance(evaluation.verdict, Recommendation)  # noqa: S101 - only findings have one
+    """A finding with its trend; other evaluations have none."""
+    if not isinstance(evaluation.verdict, Recommendation):
+        return evaluation
     return replace(evaluation, verdict=evaluation.verdict.model_copy(update={"trend": trend}))

@@ -111,7 +111,8 @@ def _work(question: Callable[[Loads], Any], loads: Loads, core_seconds: int, sen
                 os.close(descriptor)
     with contextlib.suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_GO, encoding="ascii")
-    resource.setrlimit(resource.RLIMIT_CPU, (core_seconds, core_seconds))
+    with contextlib.suppress(OSError, ValueError):  # a sandbox may forbid it
+        resource.setrlimit(resource.RLIMIT_CPU, (core_seconds, core_seconds))
     try:
         answer = question(loads)
     except Exception as error:  # noqa: BLE001 - raised in the parent

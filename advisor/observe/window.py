@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
 from advisor.contract.settings import SETTINGS
-from advisor.observe.limits import LONGEST_GAP
+from advisor.observe.limits import LEAST_SECONDS, LONGEST_GAP
 from exporter.collectors.base import TOP
 from exporter.collectors.status import STATUS
 from exporter.collectors.variables import VARIABLES
@@ -18,6 +18,8 @@ from exporter.snapshot import Snapshot
 Key = TypeVar("Key")
 Item = TypeVar("Item")
 
+SLICES = 8
+"""Most slices of a window."""
 _CLOCK_SLACK = 5.0
 """Seconds by which the server's start, computed from Uptime, may seem to move without a restart."""
 
@@ -103,6 +105,22 @@ class Window:
         # Starts from the last to the first: bisect needs False before True.
         found = bisect.bisect_left(starts, x=True, key=lambda n: enough(Window(self.snapshots[starts[-1 - n] :])))
         return Window(self.snapshots[starts[-1 - found] :]) if found < len(starts) else self
+
+
+def slices(window: Window) -> Iterator[Window]:
+    """A window in up to SLICES slices, oldest first.
+
+    Each has at least two snapshots and LEAST_SECONDS, or is the whole window. It shares its ends with its neighbours.
+    """
+    steps = len(window.snapshots) - 1
+    count = max(1, min(SLICES, steps))
+    marks = [0]
+    for mark in (round(steps * number / count) for number in range(1, count + 1)):
+        if window.snapshots[mark].at - window.snapshots[marks[-1]].at >= LEAST_SECONDS:
+            marks.append(mark)
+    marks[1:] = [*marks[1:-1], steps]  # what is left at the end belongs to the last slice
+    for first, last in pairwise(marks):
+        yield Window(window.snapshots[first : last + 1])
 
 
 def _growth(values: Sequence[float]) -> float | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Literal, Self
 
 from lab.bench.figures import Say
 from lab.demo import GRANTS as OWN_GRANTS
@@ -132,12 +132,15 @@ class Exporter:
         return latencies
 
     def rss_mib(self) -> float:
-        """Its resident memory.
+        """Its resident memory. Raises ProgramFailed where it has ended."""
+        return self._memory_mib("VmRSS")
 
-        Raises:
-            ProgramFailed: It has ended.
-        """
-        mib = memory_mib(self.pid)
+    def anonymous_mib(self) -> float:
+        """Its anonymous memory, without pages of files. Raises ProgramFailed where it has ended."""
+        return self._memory_mib("RssAnon")
+
+    def _memory_mib(self, field: Literal["VmRSS", "RssAnon"]) -> float:
+        mib = memory_mib(self.pid, field)
         if mib is None:
             raise ProgramFailed(f"{self.name} has ended")
         return mib

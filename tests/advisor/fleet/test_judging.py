@@ -8,10 +8,9 @@ from functools import cache
 
 import pytest
 
-from advisor.advice.slices import SLICES, slices
 from advisor.contract.fleet import Source
 from advisor.fleet.judging import SIDECAR, Budget, JudgedServer, judge
-from advisor.observe.window import Window
+from advisor.observe.window import SLICES, Window, slices
 from advisor.rules import check
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.snapshot import Index, ReadOutcome

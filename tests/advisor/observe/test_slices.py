@@ -6,8 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from advisor.advice.slices import slices
-from advisor.observe.window import Window
+from advisor.observe.window import Window, slices
 from tests.advisor.building import snapshot
 
 
