@@ -87,8 +87,8 @@ def count(value: Value) -> int:
     Raises:
         ValueError: It is something else. The collector then fails; it does not guess.
     """
-    counted = whole(value)
-    if not credible(counted):
+    counted = value if isinstance(value, int) else whole(value)
+    if not 0 <= counted < _WRAPPED:
         raise ValueError(f"{counted} where a count was expected: it has wrapped below 0")
     return counted
 

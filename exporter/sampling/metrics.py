@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 
 from prometheus_client import Metric
 
@@ -120,13 +121,10 @@ def families(snapshot: Snapshot | None) -> Iterator[Metric]:
     """The metric families of a snapshot that have samples; of None, only ``innodb_up`` 0."""
     yield UP.family([((), float(snapshot is not None))])
     if snapshot is not None:
-        yield from (family for family in _families(snapshot) if family.samples)
-
-
-def _families(snapshot: Snapshot) -> Iterator[Metric]:
-    yield _SERVER.family(_server_info(snapshot))
-    for collector in _ORDER:
-        yield from collector.families(snapshot)
-    for spec, values in _OF_THE_EXPORTER.items():
-        yield spec.family(values(snapshot))
-    yield from SERVER_TIME.families(snapshot)
+        parts = (
+            [_SERVER.family(_server_info(snapshot))],
+            *(collector.families(snapshot) for collector in _ORDER),
+            (spec.family(values(snapshot)) for spec, values in _OF_THE_EXPORTER.items()),
+            SERVER_TIME.families(snapshot),
+        )
+        yield from (family for family in chain.from_iterable(parts) if family.samples)
