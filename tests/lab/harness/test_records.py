@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from lab.__main__ import _broken
 from lab.bench.registry import BENCHMARKS
 from lab.experiments import EXPERIMENTS
 from lab.experiments import report as experiments
 from lab.gauntlet.workload import SERVERS
 from lab.harness import records
-from lab.harness.records import Part
+from lab.harness.records import Part, PartResult
 from lab.harness.watch import rules
 from lab.proofs import COUNTER_PROOFS, PROOFS, PROVED, SHORT, parts
 from lab.proofs import report as proofs
@@ -175,6 +176,15 @@ def test_wrong_evidence_a_missed_prediction_and_harm_break_a_proof(
     figure: EvidenceCheck | MeasuredEffect | Comparison | PromisedLimit, changed: dict[str, Any], failure: str | None
 ) -> None:
     assert list(broken(figure.model_copy(update=changed).criteria())) == ([] if failure is None else [failure])
+
+
+def test_an_experiment_is_judged_when_all_its_parts_are_there() -> None:
+    record = records.load("experiments/E4")
+    assert record is not None
+    parts = EXPERIMENTS["E4"].parts
+    done = [PartResult(part, part.server, "", 0.0, 1, record["parts"][part.name]["data"]) for part in parts]
+    for results in (done, done[:1], []):
+        assert _broken({"experiments/E4": results}) == []
 
 
 def test_a_criterion_has_bounds() -> None:
