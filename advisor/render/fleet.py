@@ -92,7 +92,8 @@ def report(report: FleetReport, size: ReportSize, *, stale: str = "", advise: st
         head += [blocks.Heading("The one change that saves most"), _card(report.best, titles, links)]
     sums, gaps = (_shown(sections, size, links) for sections in (_sums(report), _gaps(report)))
     room = _BOUNDS.report_bytes - len(html.fragment((*head, *sums, *gaps)).encode())
-    first = list(_first(report, titles, links, size, room)) if report.findings else []
+    all_shown = not report.findings or (not size.listed and report.findings == (report.best,))
+    first = [] if all_shown else list(_first(report, titles, links, size, room))
     order = (*head, *first, *sums, *gaps) if size.listed else (*head, *sums, *first, *gaps)
     return blocks.TextDocument("The fleet", order)
 

@@ -68,7 +68,9 @@ def _change(change: Change, longest: int | None) -> Iterator[tuple[str, str]]:
         ("keep", change.persist, change.to),
     )
     for label, statements, value in kinds:
-        comment = f"  -- {setting_text(change.setting, value)}" if is_size(change.setting) else ""
+        # A text, which only a series could bring, might end the comment.
+        sized = is_size(change.setting) and not isinstance(value, str)
+        comment = f"  -- {setting_text(change.setting, value)}" if sized else ""
         yield from ((label, f"{statement(sql, longest)}{comment}") for sql in statements)
     yield "option file" if change.via == BY_SQL else "set", shortened(change.config, longest)
     if change.via != BY_SQL:

@@ -215,6 +215,12 @@ def test_the_page_that_is_served_is_not_endless_either(findings: int, length: in
     assert "advise?server=" in source
 
 
+def test_a_single_finding_has_one_card(everything: FleetReport) -> None:
+    report = everything.model_copy(update={"findings": (everything.best,)})
+    assert RENDERINGS["html"](report).count("<article") == 1
+    assert "What to change first" in RENDERINGS["text"](report)
+
+
 def test_csv_has_every_finding() -> None:
     assert fleet_csv.csv(many(500, 150)).count("\r\n") == 501
 

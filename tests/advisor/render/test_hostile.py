@@ -9,7 +9,17 @@ import pytest
 
 from advisor.alerting.alert import annotations_of, labels_of, with_outcome
 from advisor.contract.links import Links
-from advisor.contract.recommendation import Action, Advice, Blind, Evidence, Failed, Recommendation, SetAside, about
+from advisor.contract.recommendation import (
+    Action,
+    Advice,
+    Blind,
+    Change,
+    Evidence,
+    Failed,
+    Recommendation,
+    SetAside,
+    about,
+)
 from advisor.contract.sql import identifier
 from advisor.contract.visible import visible
 from advisor.ledger.entry import Outcome
@@ -96,6 +106,14 @@ def test_no_name_is_html(document: str) -> None:
         assert not [name for name in attributes if name.startswith("on") or name == "style"], tag
         assert re.match(r"#|https://|advise\?", attributes.get("href") or "#"), attributes
         assert "src" not in attributes
+
+
+def test_a_size_that_is_a_text_is_no_comment_beside_its_statement() -> None:
+    size = "innodb_buffer_pool_size"
+    setting = {"setting": size, "dynamic": True, "rollback": (), "persist": (), "config": "x", "from": None}
+    change = Change.model_validate({**setting, "to": "1\nDROP TABLE t", "apply": (f"SET GLOBAL {size} = 1",)})
+    [first, *_] = phrases.instructions(finding("a").model_copy(update={"changes": (change,)}))
+    assert first == ("apply", f"SET GLOBAL {size} = 1;")
 
 
 def test_a_chat_calls_nobody() -> None:
