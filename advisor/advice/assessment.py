@@ -17,13 +17,13 @@ from exporter.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What a rule set said of a window.
+    """The verdicts of a rule set on a window.
 
     Attributes:
         states: The state of each rule, by its id.
         judged_at: By rule, the time of the newest snapshot that it was judged on, Unix seconds.
         snapshot: The newest snapshot of the window.
-        trace: What the rules said of each item, and why.
+        trace: The verdict on each item, and why.
     """
 
     advice: Advice
@@ -37,14 +37,14 @@ class Assessment:
         """Whether its newest snapshot is in the window: no restart and no change of settings came in between."""
         return window.snapshots[0].at <= self.snapshot.at <= window.latest.at
 
-    def about(self, found: RememberedFinding) -> tuple[Evaluation, ...]:
+    def about(self, finding: RememberedFinding) -> tuple[Evaluation, ...]:
         """What the rule of a finding says of its subject now, or of the server as a whole where that settles it."""
-        of_rule = (each for each in self.trace if each.rule == found.rule)
-        return tuple(each for each in of_rule if not each.subject or each.subject == found.subject)
+        of_rule = (evaluation for evaluation in self.trace if evaluation.rule == finding.rule)
+        return tuple(one for one in of_rule if not one.subject or one.subject == finding.subject)
 
-    def is_gone(self, found: RememberedFinding) -> bool:
+    def is_gone(self, finding: RememberedFinding) -> bool:
         """Whether its rule was judged and no longer makes it. One that is blind or has failed may still be true."""
-        return all(each.verdict is None for each in self.about(found))
+        return all(evaluation.verdict is None for evaluation in self.about(finding))
 
 
 def assess(
@@ -63,12 +63,12 @@ def assess(
         rule_set: The rules.
         before: The last assessment.
     """
-    trace = [each for judgement in judgements.values() for each in judgement.evaluations]
+    trace = [evaluation for judgement in judgements.values() for evaluation in judgement.evaluations]
     trace += [Evaluation(rule, {}, _not_yet(rule)) for rule in pending]
-    made = frozenset(each.fingerprint for each in before.advice.recommendations) if before else frozenset()
-    found = advice(trace, window, rule_set.suppressions, made)
-    judged_at = {rule: each.at for rule, each in judgements.items()}
-    return Assessment(found, states(trace, found), judged_at, window.latest, rule_set, tuple(trace))
+    made = frozenset(finding.fingerprint for finding in before.advice.recommendations) if before else frozenset()
+    judged = advice(trace, window, rule_set.suppressions, made)
+    judged_at = {rule: judgement.at for rule, judgement in judgements.items()}
+    return Assessment(judged, states(trace, judged), judged_at, window.latest, rule_set, tuple(trace))
 
 
 def _not_yet(rule: str) -> Blind:

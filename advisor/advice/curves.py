@@ -165,18 +165,18 @@ class Curves:
     async def _compute(self, longest: float, *, background: bool) -> KeptCurve:
         history = tuple(self._source.history)
         window = Window.of(history, longest)
-        found: Curve | None = None
+        miss_curve: Curve | None = None
         lack: Unanswerable | None = None
         try:
-            found = await self._worker.ask(lambda _: _estimated(history, longest), background=background)
+            miss_curve = await self._worker.ask(lambda _: _estimated(history, longest), background=background)
         except Unanswerable as error:
             lack = Unanswerable(error.lacks, str(error))  # without its frames, which would be kept with it
         except Exception:  # the next one may succeed
             log.exception("no miss curve")
             lack = Unanswerable("model", "the model failed")
         if longest == self._longest and self._hours is not None:
-            await asyncio.to_thread(self._hours.remember, window, found)
-        return KeptCurve(found, lack, window.latest.at, window.seconds)
+            await asyncio.to_thread(self._hours.remember, window, miss_curve)
+        return KeptCurve(miss_curve, lack, window.latest.at, window.seconds)
 
 
 def _estimated(history: Sequence[Snapshot], longest: float) -> Curve:

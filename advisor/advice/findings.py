@@ -49,9 +49,9 @@ def recommendation(rule: Rule, model: PoolModel, values: FactValues, item: Any) 
     """
     file, window = rule.file, model.window
     subject: dict[str, str] = {} if item is None else item.subject
-    found = (*_changes(rule, window, values), *(_taken_back(window, item) if file.take_back else ()))
+    changed = (*_changes(rule, window, values), *(_taken_back(window, item) if file.take_back else ()))
     actions = tuple(_actions(rule, window.latest.server, values))
-    if not (found or actions):
+    if not (changed or actions):
         return None
     value, sure = (values.get(f"{choice.GROUP}.{name}") for name in ("value", "confidence"))
     chosen = None if value is None else file.choose
@@ -61,7 +61,7 @@ def recommendation(rule: Rule, model: PoolModel, values: FactValues, item: Any) 
     tried: tuple[Alternative, ...] = ()
     if chosen and item:
         tried = alternatives(model, chosen.setting, item)
-        left = others(model, chosen.setting, float(value)) if found and value else None
+        left = others(model, chosen.setting, float(value)) if changed and value else None
     return Recommendation(
         rule=rule.id,
         severity=file.severity,
@@ -71,7 +71,7 @@ def recommendation(rule: Rule, model: PoolModel, values: FactValues, item: Any) 
         why=file.why.strip(),
         subject=subject,
         evidence=tuple(_evidence(rule, values)),
-        changes=found,
+        changes=changed,
         actions=actions,
         effect=effect,
         cost=_effect(rule, file.cost, values),

@@ -126,7 +126,7 @@ class Evaluator:
             return
         lacking = tuple(_lacking(rule, self._window))
         if lacking:
-            settled = self._settled(rule, {each.lacks for each in lacking}, wanted)
+            settled = self._settled(rule, {blind.lacks for blind in lacking}, wanted)
             yield from settled or (Evaluation(rule.id, {}, blind) for blind in lacking)
             return
         items = [item for item in self._items(rule) if wanted(item.subject if item else {})]
@@ -178,19 +178,19 @@ class Evaluator:
             listed = [item for item in self._items(rule) if wanted(item.subject)]
             if not listed:
                 return [_nothing_in(rule)]
-        found = []
+        silences = []
         for item in listed:
             refusals, _ = self._conditions(rule, self._values(rule, item))
             if not refusals:
                 return []
-            found.append(Evaluation(rule.id, item.subject if item else {}, None, tuple(refusals)))
-        return found
+            silences.append(Evaluation(rule.id, item.subject if item else {}, None, tuple(refusals)))
+        return silences
 
     def _items(self, rule: Rule) -> Sequence[Any]:
         return [None] if rule.file.for_each is None else self._facts.lists[rule.file.for_each]
 
     def _item(self, rule: Rule, subject: Mapping[str, str]) -> Any:
-        return next((each for each in self._items(rule) if each and each.subject == subject), None)
+        return next((item for item in self._items(rule) if item and item.subject == subject), None)
 
     def _parts(self) -> list[tuple[Window, facts.Facts]]:
         """The slices of the window, and their facts."""
@@ -214,7 +214,7 @@ class Evaluator:
                     reason = " ".join(fill(blind.reason, values).split())
                     cure = None if blind.cure is None else fill(blind.cure, values)
                     return Blind(rule=rule.id, lacks=blind.lacks, reason=f"{reason}{_of(item)}", cure=cure), ()
-                found = recommendation(rule, self._model, values, item)
+                finding = recommendation(rule, self._model, values, item)
             except Missing as missing:
                 name = missing_fact(rule, values, missing.name)
                 return Blind(rule=rule.id, lacks=name, reason=f"{name} is not known{_of(item)}"), ()
@@ -222,10 +222,10 @@ class Evaluator:
                 return Blind(rule=rule.id, lacks=unanswerable.lacks, reason=str(unanswerable)), ()
         except Exception as error:  # noqa: BLE001 - one broken rule must not keep the others from their findings
             return _failed(rule, item, error), ()
-        if found is None:
+        if finding is None:
             return None, (_NOTHING_TO_DO,)
-        seen = {"since": round(self.since(rule, found.subject), 3), "judged_at": self._window.latest.at}
-        return found.model_copy(update=seen), ()
+        dates = {"since": round(self.since(rule, finding.subject), 3), "judged_at": self._window.latest.at}
+        return finding.model_copy(update=dates), ()
 
     def _values(self, rule: Rule, item: Any) -> FactValues:
         return values_of(rule, self._facts, item, self._check_time)
@@ -355,7 +355,7 @@ def _held(rule: Rule, of_slice: facts.Facts, item: Any) -> bool | None:
     """
     same = item
     if rule.file.for_each is not None:
-        same = next((each for each in of_slice.lists[rule.file.for_each] if each.subject == item.subject), None)
+        same = next((one for one in of_slice.lists[rule.file.for_each] if one.subject == item.subject), None)
     if rule.file.lasting is None or (same is None and item is not None):
         return None
     try:

@@ -148,21 +148,21 @@ class Exposition:
         service = self._service
         snapshot = await service.snapshot()
         verdict = await service.first_verdict()
-        said = families(None if verdict is None else verdict.advice, service.rules, service.links)
+        advice = families(None if verdict is None else verdict.advice, service.rules, service.links)
         own = [family for some in self._own for family in some()]
         curve = curve_metrics.families(service.last_curve)
-        became = self._outcomes.families(service.ledger.outcomes.values())
-        return [*self._exposed(snapshot), *said, *curve, *became, *own]
+        outcomes = self._outcomes.families(service.ledger.outcomes.values())
+        return [*self._exposed(snapshot), *advice, *curve, *outcomes, *own]
 
 
 def families(advice: Advice | None, rules: Rulebook, links: Links | None = None) -> Iterator[Metric]:
     """The metric families of the rules and of their advice; only of the rules while there is no advice."""
-    found: dict[tuple[str, tuple[str, ...]], float] = {}
+    series: dict[tuple[str, tuple[str, ...]], float] = {}
     for name, labels, value in (*_samples(advice, rules), *_addresses(advice, links)):
         # Two subjects may read the same (a.b and c, a and b.c). Prometheus refuses a series that is there twice: the
         # larger value stays.
-        found[name, labels] = max(value, found.get((name, labels), value))
-    yield from assemble(SPECS, ((name, labels, value) for (name, labels), value in found.items()))
+        series[name, labels] = max(value, series.get((name, labels), value))
+    yield from assemble(SPECS, ((name, labels, value) for (name, labels), value in series.items()))
 
 
 def _samples(advice: Advice | None, rules: Rulebook) -> Iterator[Sample]:
@@ -183,8 +183,8 @@ def _addresses(advice: Advice | None, links: Links | None) -> Iterator[Sample]:
     yield "innodb_advisor_page_info", (links.page,), 1.0
     if advice is None:
         return
-    found = (*advice.recommendations, *(aside.recommendation for aside in advice.suppressed))
-    first = {(each.rule, about(each.subject)): each.fingerprint for each in reversed(found)}
+    findings = (*advice.recommendations, *(aside.recommendation for aside in advice.suppressed))
+    first = {(finding.rule, about(finding.subject)): finding.fingerprint for finding in reversed(findings)}
     for labels, fingerprint in first.items():
         yield "innodb_advisor_recommendation_page_info", (*labels, fingerprint, links.finding(fingerprint)), 1.0
 
@@ -197,41 +197,41 @@ def _advice(advice: Advice, rules: Sequence[Rule]) -> Iterator[Sample]:
         yield "innodb_advisor_advice_timestamp_seconds", (), advice.computed_at
     if advice.next_at is not None:
         yield "innodb_advisor_next_advice_timestamp_seconds", (), advice.next_at
-    for found in advice.recommendations:
-        yield from _recommendation(found)
+    for finding in advice.recommendations:
+        yield from _recommendation(finding)
     for aside in advice.suppressed:
         yield "innodb_advisor_suppressed", (aside.recommendation.rule, about(aside.recommendation.subject)), 1.0
-    blind, failed = ({each.rule for each in some} for some in (advice.blind, advice.failed))
+    blind, failed = ({verdict.rule for verdict in verdicts} for verdicts in (advice.blind, advice.failed))
     for rule in rules:
         yield "innodb_advisor_rule_blind", (rule.id,), float(rule.id in blind)
         yield "innodb_advisor_rule_failed", (rule.id,), float(rule.id in failed)
 
 
-def _recommendation(found: Recommendation) -> Iterator[Sample]:
-    subject = about(found.subject)
-    for setting in [change.setting for change in found.changes] or [""]:
-        yield "innodb_advisor_recommendation", (found.rule, found.severity.value, subject, setting), 1.0
-    yield "innodb_advisor_confidence", (found.rule, subject), float(found.confidence)
-    yield from _changes(found)
-    if found.since is not None:
-        yield "innodb_advisor_recommendation_since_timestamp_seconds", (found.rule, subject), found.since
-    if found.judged_at is not None:
-        yield "innodb_advisor_recommendation_judged_timestamp_seconds", (found.rule, subject), found.judged_at
-    if found.trend is not None:
-        yield "innodb_advisor_recommendation_trend", (found.rule, subject), _TRENDS[found.trend]
-    saved = None if found.effect is None else found.effect.read_bytes_saved_per_second
+def _recommendation(finding: Recommendation) -> Iterator[Sample]:
+    subject = about(finding.subject)
+    for setting in [change.setting for change in finding.changes] or [""]:
+        yield "innodb_advisor_recommendation", (finding.rule, finding.severity.value, subject, setting), 1.0
+    yield "innodb_advisor_confidence", (finding.rule, subject), float(finding.confidence)
+    yield from _changes(finding)
+    if finding.since is not None:
+        yield "innodb_advisor_recommendation_since_timestamp_seconds", (finding.rule, subject), finding.since
+    if finding.judged_at is not None:
+        yield "innodb_advisor_recommendation_judged_timestamp_seconds", (finding.rule, subject), finding.judged_at
+    if finding.trend is not None:
+        yield "innodb_advisor_recommendation_trend", (finding.rule, subject), _TRENDS[finding.trend]
+    saved = None if finding.effect is None else finding.effect.read_bytes_saved_per_second
     if saved is not None:
-        yield "innodb_advisor_predicted_read_bytes_saved_per_second", (found.rule, subject), saved
+        yield "innodb_advisor_predicted_read_bytes_saved_per_second", (finding.rule, subject), saved
 
 
-def _changes(found: Recommendation) -> Iterator[Sample]:
+def _changes(finding: Recommendation) -> Iterator[Sample]:
     """What each change is from and to. Numbers are values of series: as labels, each new fit would be a new series."""
-    name, fingerprint = (found.rule, about(found.subject)), found.fingerprint
-    for change in found.changes:
+    name, fingerprint = (finding.rule, about(finding.subject)), finding.fingerprint
+    for change in finding.changes:
         words = [value if isinstance(value, str) else "" for value in (change.from_, change.to)]
         yield "innodb_advisor_recommendation_info", (*name, change.setting, *words, fingerprint), 1.0
         for metric, value in (("recommended", change.to), ("setting", change.from_)):
             if value is not None and not isinstance(value, str):
                 yield f"innodb_advisor_{metric}_value", (*name, change.setting), float(value)
-    if not found.changes:
+    if not finding.changes:
         yield "innodb_advisor_recommendation_info", (*name, "", "", "", fingerprint), 1.0

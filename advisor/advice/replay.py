@@ -68,8 +68,8 @@ class Replaying:
             history = tuple(self._history)
             self._breaks += last
             if (last and self._breaks <= MOST_BREAKS) or snapshot.at - self._judged_at >= apart:
-                found = self._assessed()
-                self.ledger, _ = self.ledger.observe(history, found.advice, self._versions, found.is_gone)
+                judged = self._assessed()
+                self.ledger, _ = self.ledger.observe(history, judged.advice, self._versions, judged.is_gone)
             else:
                 self.ledger, _ = self.ledger.observe(history, None, self._versions)
             yield snapshot.at
@@ -116,8 +116,8 @@ class Replaying:
             loads=self._loads,
             remembered=remembered,
         )
-        for each in judge(self._rules.rules, window, options):
-            self._judgements[each.rule] = each
+        for judgement in judge(self._rules.rules, window, options):
+            self._judgements[judgement.rule] = judgement
         self._judged_at = window.latest.at
         self._assessment = assess(self._judgements, (), window, self._rules, self._assessment)
         return self._assessment

@@ -154,7 +154,7 @@ def _starting(service: Service, verdict: Assessment | None) -> Starting | None:
         if window.seconds < LEAST_SECONDS:
             return Starting(waits_for="the second snapshot", seconds_left=_until_next(service, window))
         return Starting(waits_for="the first verdicts", seconds_left=None)
-    fitting = [each.rule for each in verdict.advice.blind if each.lacks == "time"]
+    fitting = [blind.rule for blind in verdict.advice.blind if blind.lacks == "time"]
     if fitting:
         return Starting(waits_for=f"the models of {', '.join(fitting)}", seconds_left=None)
     return None
@@ -179,10 +179,10 @@ def _recorded(replay: Replay) -> Recorded:
 
 
 def _judged(last: Assessment) -> Judged:
-    states = [each.state for each in last.states.values() if each.state is not None]
+    states = [rule.state for rule in last.states.values() if rule.state is not None]
     return Judged(
         rules=len(states),
-        ok=sum(each in _JUDGED for each in states),
+        ok=sum(state in _JUDGED for state in states),
         blind=states.count("blind"),
         failed=states.count("failed"),
         seconds=last.advice.watched_seconds,
@@ -192,5 +192,5 @@ def _judged(last: Assessment) -> Judged:
 
 
 def _counts(last: Assessment | None) -> dict[Severity, int]:
-    found = Counter(each.severity for each in last.advice.recommendations) if last else Counter[Severity]()
-    return {each: found[each] for each in reversed(Severity)}
+    counts = Counter(finding.severity for finding in last.advice.recommendations) if last else Counter[Severity]()
+    return {severity: counts[severity] for severity in reversed(Severity)}

@@ -78,17 +78,17 @@ def states(trace: Iterable[Evaluation], advice: Advice) -> dict[str, RuleState]:
         trace: The evaluations.
         advice: Made from them: it tells which findings are set aside.
     """
-    made = {each.fingerprint for each in advice.recommendations}
-    found: dict[str, set[StateName]] = {}
+    made = {finding.fingerprint for finding in advice.recommendations}
+    by_rule: dict[str, set[StateName]] = {}
     lacks: dict[str, dict[str, None]] = {}
-    for each in trace:
-        state = _state(each, made)
-        found.setdefault(each.rule, set()).update(() if state is None else (state,))
-        if isinstance(each.verdict, Blind):
-            lacks.setdefault(each.rule, {})[each.verdict.lacks] = None
+    for evaluation in trace:
+        state = _state(evaluation, made)
+        by_rule.setdefault(evaluation.rule, set()).update(() if state is None else (state,))
+        if isinstance(evaluation.verdict, Blind):
+            lacks.setdefault(evaluation.rule, {})[evaluation.verdict.lacks] = None
     return {
         rule: RuleState(next((state for state in _ORDER if state in seen), None), tuple(sorted(lacks.get(rule, ()))))
-        for rule, seen in found.items()
+        for rule, seen in by_rule.items()
     }
 
 

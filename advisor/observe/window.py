@@ -85,9 +85,9 @@ class Window:
             return 0.0
         if key not in known[-1] or (key not in known[0] and len(known[0]) >= TOP):
             return None
-        found = [value(entries[key]) for entries in known if key in entries]
-        values = [each for each in found if each is not None]
-        if len(values) < len(found):
+        all_values = [value(entries[key]) for entries in known if key in entries]
+        values = [number for number in all_values if number is not None]
+        if len(values) < len(all_values):
             return None
         return _growth(values if key in known[0] else [0.0, *values])
 
@@ -103,8 +103,8 @@ class Window:
         """
         starts = range(len(self.snapshots) - 1)
         # Starts from the last to the first: bisect needs False before True.
-        found = bisect.bisect_left(starts, x=True, key=lambda n: enough(Window(self.snapshots[starts[-1 - n] :])))
-        return Window(self.snapshots[starts[-1 - found] :]) if found < len(starts) else self
+        first = bisect.bisect_left(starts, x=True, key=lambda n: enough(Window(self.snapshots[starts[-1 - n] :])))
+        return Window(self.snapshots[starts[-1 - first] :]) if first < len(starts) else self
 
 
 def slices(window: Window) -> Iterator[Window]:
@@ -159,4 +159,4 @@ def total(values: Iterable[float]) -> float:
 def known_total(values: Iterable[float | None]) -> float | None:
     """The sum, as a float; None where one of the values is not known."""
     known = tuple(values)
-    return None if None in known else total(each for each in known if each is not None)
+    return None if None in known else total(value for value in known if value is not None)

@@ -42,7 +42,7 @@ class Answer:
 def _digest(results: Sequence[Rows]) -> bytes:
     """The same for equal results: the rows themselves, of 30,000 indexes for example, would hold 4 MB."""
     # Version 2 of the format is the last one without references, which depend on who else holds a text.
-    plain = marshal.dumps([(each.columns, each.rows) for each in results], 2)
+    plain = marshal.dumps([(rows.columns, rows.rows) for rows in results], 2)
     return hashlib.blake2b(plain, digest_size=16).digest()
 
 

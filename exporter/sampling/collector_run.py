@@ -102,12 +102,11 @@ class CollectorRun:
         queries = self._queries(collector, session, known)
         if isinstance(queries, Unavailable):
             return Answer(collector.name, at, 0.0, (), queries.failure, queries.reason, queries.cure)
-        asked = sessions if collector.each_session else sessions[:1]
         try:
             results = tuple(
                 [
-                    await each.query(collector.name, sql, self._deadline, *collector.values, bound=collector.bound)
-                    for each in asked
+                    await asked.query(collector.name, sql, self._deadline, *collector.values, bound=collector.bound)
+                    for asked in (sessions if collector.each_session else sessions[:1])
                     for sql in queries
                 ]
             )

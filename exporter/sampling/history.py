@@ -129,7 +129,7 @@ def _share(section: Any, before: Any) -> Any:
         return _mapping(section, before if isinstance(before, SharedColumns) else None)
     if isinstance(section, tuple):
         last = before if isinstance(before, tuple) else ()
-        return tuple(_share(each, last[n] if n < len(last) else None) for n, each in enumerate(section))
+        return tuple(_share(item, last[n] if n < len(last) else None) for n, item in enumerate(section))
     if is_dataclass(section):
         names = [field.name for field in fields(section)]
         section_type: Any = type(section)
@@ -159,10 +159,10 @@ def weight(section: object, before: object = None) -> int:
             return _SLOT + len(section)
         case tuple():
             old = before if isinstance(before, tuple) else ()
-            return _SLOT + sum(8 + weight(each, old[n] if n < len(old) else None) for n, each in enumerate(section))
+            return _SLOT + sum(8 + weight(item, old[n] if n < len(old) else None) for n, item in enumerate(section))
         case Mapping():
             old_items = before if isinstance(before, Mapping) else {}
-            return sum(weight(each, old_items.get(key)) for key, each in section.items())
+            return sum(weight(item, old_items.get(key)) for key, item in section.items())
         case _ if is_dataclass(section):
             names = [field.name for field in fields(section)]
             return _SLOT + sum(weight(getattr(section, name), getattr(before, name, None)) for name in names)
@@ -181,7 +181,7 @@ def _mapping(items: Mapping[Any, Any], before: SharedColumns[Any, Any] | None) -
     item_type = types.pop() if len(types) == 1 and is_dataclass(values[0]) else None
     columns = [values]
     if item_type is not None:
-        columns = [[getattr(each, field.name) for each in values] for field in fields(item_type)]
+        columns = [[getattr(value, field.name) for value in values] for field in fields(item_type)]
     if before is None or before.positions is not positions or before.item_type is not item_type:
         return SharedColumns(positions, order, item_type, tuple(_column(column, None) for column in columns))
     shared = tuple(map(_column, columns, before.columns))

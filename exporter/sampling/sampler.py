@@ -110,8 +110,8 @@ class Sampler:
         self.problem: ServerError | None = None
         self.interval = interval
         self._grant_seconds = grant_seconds
-        self._quick = tuple(each for each in collectors if each.quick)
-        self._others = tuple(each for each in collectors if not each.quick)
+        self._quick = tuple(collector for collector in collectors if collector.quick)
+        self._others = tuple(collector for collector in collectors if not collector.quick)
         self._keep = keep
         self._clock = clock
         self._monotonic = monotonic
@@ -325,7 +325,7 @@ class Sampler:
         """
         assembler, at = self._assembler, self._clock()
         assert assembler is not None  # noqa: S101 - _session sets it
-        others = [each for each in self._sessions.open if each is not session]
+        others = [other for other in self._sessions.open if other is not session]
         try:
             answer = await self._collector_run.run(collector, [session, *others], lambda: assembler.snapshot(at))
         except ConnectionLost as error:
