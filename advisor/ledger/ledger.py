@@ -221,9 +221,10 @@ def _with_earlier(
 ) -> list[Promise]:
     """Promises, and those of before with other values: who follows advice has read it some time ago."""
     promises = {(promise.setting, promise.to): promise for promise in new}
-    for promise in before.promises if before is not None else ():
-        if before is not None and before.settings.get(promise.setting) == settings.get(promise.setting):
-            promises.setdefault((promise.setting, promise.to), promise)
+    if before is not None:
+        for promise in before.promises:
+            if before.settings.get(promise.setting) == settings.get(promise.setting):
+                promises.setdefault((promise.setting, promise.to), promise)
     return list(promises.values())[:MOST_PROMISES]
 
 
