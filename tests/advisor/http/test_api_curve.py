@@ -17,6 +17,7 @@ from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.http import examples
 from advisor.http.guard import Guard
+from advisor.http.limits import Limits
 from advisor.http.metrics import render
 from advisor.observe.source import Replay
 from advisor.pool import estimate, metrics
@@ -53,7 +54,9 @@ def client(watched: Service) -> httpx.AsyncClient:
 
 
 def asking(watched: Service) -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(Guard(application.create(watched), clock=still), client=("192.0.2.1", 1))
+    app = application.create(watched)
+    app.state.limits = Limits(clock=still)
+    transport = httpx.ASGITransport(Guard(app), client=("192.0.2.1", 1))
     return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
 
 

@@ -12,6 +12,7 @@ from advisor.advice.ledger_recorder import LedgerRecorder
 from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.http.guard import Guard
+from advisor.http.limits import Limits
 from advisor.ledger.history import GoneFinding, GradedRecommendation, History, history
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
@@ -167,7 +168,9 @@ async def test_a_finding_is_known_while_the_server_is_away(monkeypatch: pytest.M
 
 
 def of(service: Service) -> httpx.AsyncClient:
-    transport = httpx.ASGITransport(Guard(application.create(service), clock=still), client=("192.0.2.1", 1))
+    app = application.create(service)
+    app.state.limits = Limits(clock=still)
+    transport = httpx.ASGITransport(Guard(app), client=("192.0.2.1", 1))
     return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
 
 

@@ -9,6 +9,7 @@ from advisor.advice.service import Service
 from advisor.http import app as application
 from advisor.http import examples
 from advisor.http.guard import Guard
+from advisor.http.limits import Limits
 from advisor.observe.source import Replay
 from advisor.overview.overview import Overview, overview
 from advisor.overview.statements import TableStatements
@@ -38,7 +39,9 @@ class Unreached(Away):
 
 def asking(source: Replay) -> httpx.AsyncClient:
     service = Service(source, BOOK)
-    transport = httpx.ASGITransport(Guard(application.create(service), clock=still), client=("192.0.2.1", 1))
+    app = application.create(service)
+    app.state.limits = Limits(clock=still)
+    transport = httpx.ASGITransport(Guard(app), client=("192.0.2.1", 1))
     return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
 
 
