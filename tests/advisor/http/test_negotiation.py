@@ -123,19 +123,3 @@ async def test_scrapes_at_once_share_one_exposition() -> None:
     await passes(KEPT_SECONDS)
     await scrape()
     assert made == 5
-
-
-async def test_a_scrape_that_failed_is_not_shared_with_later_ones() -> None:
-    failures = [RuntimeError("away")]
-
-    async def families() -> list[Metric]:
-        if failures:
-            raise failures.pop()
-        return []
-
-    exposed = Exposed(families)
-    request = Request({"type": "http", "headers": []})
-    with pytest.raises(RuntimeError, match="away"):
-        await exposed.answer(request)
-    await asyncio.sleep(0)
-    assert (await exposed.answer(request)).status_code == 200
