@@ -59,13 +59,6 @@ class EvaluationRest:
 REST = EvaluationRest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Inputs:
-    window: Window
-    rule_set: RuleSet
-    remembered: Remembered
-
-
 class EvaluationLoop:
     """Each rule's last verdict on the newest window.
 
@@ -92,7 +85,7 @@ class EvaluationLoop:
             Refreshed(functools.partial(self._evaluate, models=models), rest=self._rest, clock=clock)
             for models in (False, True)
         )
-        self._inputs: _Inputs | None = None
+        self._inputs: tuple[Window, RuleSet, Remembered] | None = None
         self._judgements: dict[str, Judgement] = {}
         self._window: Window | None = None  # the newest that a rule was judged on
         self._computed_at: float | None = None
@@ -110,9 +103,9 @@ class EvaluationLoop:
         if self._window and not window.snapshots[0].at <= self._window.latest.at <= window.latest.at:
             self.forget()
             self._judgements.clear()
-        elif self._inputs is not None and self._inputs.rule_set is not rule_set:
-            self._take_rules(self._inputs.rule_set, rule_set)
-        self._inputs = _Inputs(window, rule_set, remembered)
+        elif self._inputs is not None and self._inputs[1] is not rule_set:
+            self._take_rules(self._inputs[1], rule_set)
+        self._inputs = window, rule_set, remembered
         for part in self._parts:
             if not part.under_way and part.rested and (part.value is None or part.value.latest is not window.latest):
                 part.begin()
@@ -125,7 +118,7 @@ class EvaluationLoop:
 
     def assessment(self, rule_set: RuleSet, window: Window) -> Assessment | None:
         """The last one; None where there is none of this server, these settings and these rules."""
-        rules_in_force = self._inputs is not None and self._inputs.rule_set is rule_set
+        rules_in_force = self._inputs is not None and self._inputs[1] is rule_set
         if self._window is None or not rules_in_force or self._parts[0].value is None:
             return None
         if self._stale or self._assessment is None:
@@ -180,17 +173,17 @@ class EvaluationLoop:
     async def _evaluate(self, *, models: bool) -> Window:
         """Judge the rules with a model, or those without."""
         assert self._inputs is not None  # noqa: S101 - begin sets them
-        inputs, window = self._inputs, self._inputs.window
-        rules = [rule for rule in inputs.rule_set.rules if (rule.file.choose is not None) is models]
+        window, rule_set, remembered = self._inputs
+        rules = [rule for rule in rule_set.rules if (rule.file.choose is not None) is models]
         options = Options(
-            before=dict(self._judgements), seconds=EVALUATION_SECONDS, remembered=inputs.remembered, models=False
+            before=dict(self._judgements), seconds=EVALUATION_SECONDS, remembered=remembered, models=False
         )
         try:
-            judgements = await _in_thread(rules, window, replace(options, beside=_others(inputs.rule_set, rules)))
+            judgements = await _in_thread(rules, window, replace(options, beside=_others(rule_set, rules)))
             self._take([judgement for judgement in judgements if not judgement.asks], window)
             asking = [rule for rule, judgement in zip(rules, judgements, strict=True) if judgement.asks]
             if asking:
-                options = replace(options, beside=_others(inputs.rule_set, asking), models=True)
+                options = replace(options, beside=_others(rule_set, asking), models=True)
                 self._take(await self._asked(asking, window, options), window)
         except Exception:  # the next evaluation may succeed
             log.exception("no advice")
@@ -214,7 +207,7 @@ class EvaluationLoop:
             self._window = window
 
     def _rest(self, seconds: float) -> float:
-        watched = 0.0 if self._inputs is None else self._inputs.window.seconds
+        watched = 0.0 if self._inputs is None else self._inputs[0].seconds
         return REST.longest if self.failure else REST.after(seconds, watched)
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from exporter.collectors.base import Collector
 
 _SWITCH_SECONDS = 0.001
-"""A model yields to a scrape after so long, at each of a scrape's dozen waits; Python's default of 5 ms adds up."""
+"""A thread that judges rules yields to a scrape after so long, at each of a scrape's dozen waits: 5 ms would add up."""
 
 
 @click.command(

@@ -34,7 +34,7 @@ def followed() -> Sequence[Snapshot]:
     return Replay(capture("mysql-9.7/scan-followed-midway")).history
 
 
-class Judged:
+class NoRules:
     """Judges by no rule, and remembers when, Unix seconds."""
 
     def __init__(self) -> None:
@@ -46,9 +46,9 @@ class Judged:
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch) -> Judged:
+def judged(monkeypatch: pytest.MonkeyPatch) -> NoRules:
     """Takes the place of the rules."""
-    judged = Judged()
+    judged = NoRules()
     monkeypatch.setattr(replay, "judge", judged)
     return judged
 
@@ -73,7 +73,7 @@ def test_advice_that_was_followed_is_graded_by_what_was_read_afterwards(
 
 
 def test_the_rules_judge_before_the_change_and_at_the_end(
-    rule_set: RuleSet, followed: Sequence[Snapshot], judged: Judged
+    rule_set: RuleSet, followed: Sequence[Snapshot], judged: NoRules
 ) -> None:
     replayed(rule_set, followed)
     changed = next(each.at for each in followed if each.setting("innodb_old_blocks_pct") == "73")
@@ -96,7 +96,7 @@ def test_recordings_that_follow_each_other_make_the_ledger_of_one(
 
 @pytest.mark.parametrize(("hours", "apart"), [(1, 300.0), (50, 50 * 3600 / MOST_JUDGEMENTS)])
 def test_a_long_replay_is_judged_so_often_and_not_more(
-    rule_set: RuleSet, hours: int, apart: float, judged: Judged
+    rule_set: RuleSet, hours: int, apart: float, judged: NoRules
 ) -> None:
     snapshots = [snapshot(60.0 * minute, variables=SAME) for minute in range(1, 60 * hours + 2)]
     replayed(rule_set, snapshots)
