@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import ipaddress
-import os
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from advisor.files.reloading import Reloader, Watch
-from advisor.files.web import Encrypted, load_chain
+from advisor.files.web import load_authority, load_certificate
 from advisor.files.yaml_file import Document, FileError
 from advisor.http import web_configuration
-from advisor.http.web_configuration import CIPHERS, CURVES, ServerTls, WebConfig
-from exporter.files import check
+from advisor.http.web_configuration import CIPHERS, CURVES, WebConfig
 
 _VERSIONS = {"TLS12": ssl.TLSVersion.TLSv1_2, "TLS13": ssl.TLSVersion.TLSv1_3}
 _SUITES = "ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -134,14 +131,10 @@ def _context(document: Document[WebConfig]) -> ssl.SSLContext | None:
         made.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     for curve in tls.curve_preferences:
         made.set_ecdh_curve(CURVES[curve])
-    _load_certificate(document, tls, made)
+    load_certificate(made, document, "tls_server_config")
     made.verify_mode = _VERIFY[tls.client_auth_type]
     if made.verify_mode != ssl.CERT_NONE:
-        with _named(document, tls, "client_ca") as path:
-            try:
-                made.load_verify_locations(path)
-            except ssl.SSLError:
-                raise _error(document, tls, "client_ca", "holds no PEM certificate") from None
+        load_authority(made, document, "tls_server_config", "client_ca")
     return made
 
 
@@ -149,45 +142,3 @@ def _names(certificate: Mapping[str, Any] | None) -> set[str]:
     """The subject alternative names of a certificate that ``getpeercert`` returned: DNS, IP, e-mail and URI."""
     names = (certificate or {}).get("subjectAltName", ())
     return {str(ipaddress.ip_address(name)) if kind == "IP Address" else name for kind, name in names}
-
-
-def _load_certificate(document: Document[WebConfig], tls: ServerTls, into: ssl.SSLContext) -> None:
-    with _named(document, tls, "cert") as certificate, _named(document, tls, "key") as key:
-        try:
-            load_chain(into, certificate, key)
-        except Encrypted as error:
-            raise _error(document, tls, "key", str(error)) from None
-        except ssl.SSLError as error:
-            if error.reason == "KEY_VALUES_MISMATCH":
-                raise _error(document, tls, "key", "is not the key of the certificate") from None
-            try:
-                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(certificate)
-            except ssl.SSLError:
-                raise _error(document, tls, "cert", "holds no PEM certificate") from None
-            reason = f" that can be used: {error.reason}" if error.reason else ""
-            raise _error(document, tls, "key", f"holds no PEM key{reason}") from None
-
-
-@contextlib.contextmanager
-def _named(document: Document[WebConfig], tls: ServerTls, name: str) -> Iterator[str]:
-    """The path of a file; of a file in memory if the configuration itself contains the text."""
-    inline, file = getattr(tls, name), getattr(tls, f"{name}_file")
-    if inline is None:
-        path = document.path.parent / file
-        try:
-            check(path)
-        except OSError as error:
-            raise _error(document, tls, name, f"cannot read it: {error.strerror}") from None
-        yield str(path)
-        return
-    descriptor = os.memfd_create(name)
-    try:
-        os.write(descriptor, inline.encode())
-        yield f"/proc/self/fd/{descriptor}"
-    finally:
-        os.close(descriptor)
-
-
-def _error(document: Document[WebConfig], tls: ServerTls, name: str, message: str) -> FileError:
-    key = name if getattr(tls, name) is not None else f"{name}_file"
-    return document.error(("tls_server_config", key), message)

@@ -14,8 +14,8 @@ from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, Field, StrictBool, model_validator
 
-from advisor.files.web import Encrypted, Section, load_chain
-from advisor.files.yaml_file import Document, FileError, Seconds
+from advisor.files.web import Section, load_authority, load_certificate
+from advisor.files.yaml_file import Document, Seconds
 from exporter import files
 
 TIMEOUT_SECONDS, _LONGEST_TIMEOUT = 10.0, 60.0
@@ -136,7 +136,10 @@ def client_settings(document: Document[Config] | None, *, encrypted: bool) -> Cl
         return ClientSettings(None, _context(ClientTls(), encrypted=encrypted), None, TIMEOUT_SECONDS)
     config = document.content
     context = _context(config.tls_config, encrypted=encrypted)
-    _load_files(document, context)
+    if config.tls_config.ca_file:
+        load_authority(context, document, "tls_config", "ca")
+    if config.tls_config.cert_file:
+        load_certificate(context, document, "tls_config")
     return ClientSettings(_authorization(document), context, config.tls_config.server_name, config.timeout)
 
 
@@ -186,29 +189,3 @@ def _context(tls: ClientTls, *, encrypted: bool) -> ssl.SSLContext:
     # Python 3.13 requires extensions that certificates of a private authority may lack.
     made.verify_flags &= ~ssl.VERIFY_X509_STRICT
     return made
-
-
-def _load_files(document: Document[Config], into: ssl.SSLContext) -> None:
-    tls, folder = document.content.tls_config, document.path.parent
-
-    def wrong(name: str, message: str) -> FileError:
-        return document.error(("tls_config", name), message)
-
-    for name, file in (("ca_file", tls.ca_file), ("cert_file", tls.cert_file), ("key_file", tls.key_file)):
-        try:
-            if file:
-                files.check(folder / file)
-        except OSError as error:
-            raise wrong(name, f"cannot read it: {error.strerror}") from None
-    if tls.ca_file:
-        try:
-            into.load_verify_locations(folder / tls.ca_file)
-        except ssl.SSLError:
-            raise wrong("ca_file", "holds no PEM certificate") from None
-    if tls.cert_file and tls.key_file:
-        try:
-            load_chain(into, folder / tls.cert_file, folder / tls.key_file)
-        except Encrypted as error:
-            raise wrong("key_file", str(error)) from None
-        except ssl.SSLError:
-            raise wrong("cert_file", "is no PEM certificate that goes with key_file") from None

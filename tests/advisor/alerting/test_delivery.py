@@ -320,7 +320,10 @@ async def test_a_server_without_verification_is_spoken_to_where_that_is_asked_fo
         ({"tls_config": {"ca_file": "none"}}, "tls_config.ca_file: cannot read it"),
         ({"tls_config": {"ca_file": "no.pem"}}, "tls_config.ca_file: holds no PEM certificate"),
         ({"tls_config": {"cert_file": "no.pem"}}, "cert_file and key_file belong together"),
-        ({"tls_config": {"cert_file": "no.pem", "key_file": "no.pem"}}, "tls_config.cert_file: is no PEM certificate"),
+        (
+            {"tls_config": {"cert_file": "no.pem", "key_file": "no.pem"}},
+            "tls_config.cert_file: holds no PEM certificate",
+        ),
         ({"timeout": "2m"}, "timeout: must be more than 0s, and 60s at most"),
         ({"timeout": "soon"}, "timeout: must be a duration"),
         ({"labels": {"rule": "x"}}, "labels: rule is a label of the sidecar's own"),
