@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from advisor.cli.parameters import address as parse_address
-from advisor.cli.parameters import duration, interval, rate
+from advisor.cli.parameters import duration, header, interval, labels, rate, service, shard
 from advisor.files.quantities import size as parse_size
 
 
@@ -69,3 +73,28 @@ def test_a_size_is_in_bytes(text: str, size: int) -> None:
 def test_no_size_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not a size such as 16G"):
         parse_size(text)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "message"),
+    [
+        (labels, "cluster,na-me", "'na-me' is no name of a label"),
+        (shard, "8/8", "'8/8' is not a shard such as 0/8"),
+        (service, 'cluster="aws"=ibm', "is not a selector and one of"),
+        (service, "{}=rds", "names no servers"),
+        (header, "X-Scope-OrgID", "it has to be a header in a line"),
+        (header, "@absent", "cannot read absent: No such file or directory"),
+    ],
+)
+def test_what_names_no_servers_and_no_headers_is_refused(
+    parse: Callable[[str], object], text: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        parse(text)
+
+
+def test_headers_stand_in_a_file_too(tmp_path: Path) -> None:
+    path = tmp_path / "headers"
+    path.write_text("X-Scope-OrgID: team-a\n\nAuthorization: Bearer secret\n")
+    assert header(f"@{path}") == (("X-Scope-OrgID", "team-a"), ("Authorization", "Bearer secret"))
+    assert header("X-Scope-OrgID: team-a") == (("X-Scope-OrgID", "team-a"),)
