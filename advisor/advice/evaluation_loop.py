@@ -9,10 +9,10 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from advisor.advice.assessment import Assessment, assess
-from advisor.advice.judgement import Judgement, Options, blind, judge
+from advisor.advice.judgement import Judgement, blind, judge
 from advisor.advice.model_worker import ModelWorker
 from advisor.advice.remembered import Remembered
 from advisor.observe.limits import RECENT_SECONDS
@@ -175,29 +175,25 @@ class EvaluationLoop:
         assert self._inputs is not None  # noqa: S101 - begin sets them
         window, rule_set, remembered = self._inputs
         rules = [rule for rule in rule_set.rules if (rule.file.choose is not None) is models]
-        options = Options(
-            before=dict(self._judgements), seconds=EVALUATION_SECONDS, remembered=remembered, models=False
-        )
+        before = dict(self._judgements)
+        judging = functools.partial(judge, before=before, seconds=EVALUATION_SECONDS, remembered=remembered)
         try:
-            judgements = await _in_thread(rules, window, replace(options, beside=_others(rule_set, rules)))
+            judgements = await _in_thread(
+                functools.partial(judging, rules, window, beside=_others(rule_set, rules), models=False)
+            )
             self._take([judgement for judgement in judgements if not judgement.asks], window)
             asking = [rule for rule, judgement in zip(rules, judgements, strict=True) if judgement.asks]
             if asking:
-                options = replace(options, beside=_others(rule_set, asking), models=True)
-                self._take(await self._asked(asking, window, options), window)
+                question = functools.partial(judging, asking, window, beside=_others(rule_set, asking))
+                try:
+                    judged = await self._worker.ask(lambda loads: tuple(question(loads=loads)), background=True)
+                except Unanswerable as lack:
+                    judged = tuple(blind(rule, lack, window.latest.at, before.get(rule.id)) for rule in asking)
+                self._take(judged, window)
         except Exception:  # the next evaluation may succeed
             log.exception("no advice")
             raise
         return window
-
-    async def _asked(self, rules: Sequence[Rule], window: Window, options: Options) -> Sequence[Judgement]:
-        """What rules say once the models are asked; they are blind where the worker is ended."""
-        try:
-            return await self._worker.ask(
-                lambda loads: tuple(judge(rules, window, replace(options, loads=loads))), background=True
-            )
-        except Unanswerable as error:
-            return [blind(rule, error, window.latest.at, options.before.get(rule.id)) for rule in rules]
 
     def _take(self, judgements: Sequence[Judgement], window: Window) -> None:
         if judgements:
@@ -211,13 +207,13 @@ class EvaluationLoop:
         return REST.longest if self.failure else REST.after(seconds, watched)
 
 
-async def _in_thread(rules: Sequence[Rule], window: Window, options: Options) -> Sequence[Judgement]:
-    """What rules say, worked out in a thread, which ends early once nobody waits for it."""
+async def _in_thread(judging: Callable[[], Iterator[Judgement]]) -> Sequence[Judgement]:
+    """Judgements of a thread, which ends early once nobody waits for them."""
     cancelled = threading.Event()
 
     def work() -> Sequence[Judgement]:
         judgements = []
-        for judgement in judge(rules, window, options):
+        for judgement in judging():
             judgements.append(judgement)
             if cancelled.is_set():
                 break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from advisor.advice.interpreter import Evaluator
 from advisor.advice.remembered import Remembered
@@ -57,11 +57,23 @@ class Judgement:
     asks: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How rules are judged.
+def judge(
+    rules: Sequence[Rule],
+    window: Window,
+    *,
+    recent: bool = True,
+    beside: Sequence[Rule] = (),
+    before: Mapping[str, Judgement] | None = None,
+    loads: Loads | None = None,
+    seconds: float = math.inf,
+    remembered: Remembered | None = None,
+    models: bool = True,
+) -> Iterator[Judgement]:
+    """What each rule says, one after the other.
 
-    Attributes:
+    Args:
+        rules: In any order.
+        window: What has been watched.
         recent: Whether the newest RECENT_SECONDS of a longer window are judged beside the whole.
         beside: As in ``advise``.
         before: The last judgements by rule, of the same server with the same settings.
@@ -70,36 +82,25 @@ class Options:
         remembered: As in ``advise``.
         models: Whether models are asked.
     """
-
-    recent: bool = True
-    beside: Sequence[Rule] = ()
-    before: Mapping[str, Judgement] = field(default_factory=dict)
-    loads: Loads | None = None
-    seconds: float = math.inf
-    remembered: Remembered | None = None
-    models: bool = True
-
-
-def judge(rules: Sequence[Rule], window: Window, options: Options) -> Iterator[Judgement]:
-    """What each rule says, one after the other."""
+    before = before or {}
     evaluator = functools.partial(
         Evaluator,
-        (*rules, *options.beside),
-        findings=frozenset(key for judgement in options.before.values() for key in judgement.standing),
-        seconds=options.seconds,
-        loads=options.loads,
-        remembered=options.remembered,
-        models=options.models,
+        (*rules, *beside),
+        findings=frozenset(key for judgement in before.values() for key in judgement.standing),
+        seconds=seconds,
+        loads=loads,
+        remembered=remembered,
+        models=models,
     )
-    whole, newest, recent = evaluator(window), None, window.recent(RECENT_SECONDS)
-    if options.recent and window.seconds > RECENT_SECONDS and recent.seconds >= LEAST_SECONDS:
-        newest = _Newest(whole, evaluator(recent), began=recent.snapshots[0].at)
+    whole, newest, minutes = evaluator(window), None, window.recent(RECENT_SECONDS)
+    if recent and window.seconds > RECENT_SECONDS and minutes.seconds >= LEAST_SECONDS:
+        newest = _Newest(whole, evaluator(minutes), began=minutes.snapshots[0].at)
     for rule in rules:
         evaluations = tuple(whole.evaluations(rule))
         if newest is not None:
             evaluations = newest.evaluations(rule, evaluations)
-        before = options.before.get(rule.id)
-        judgement = _stand(rule, evaluations, window.latest.at, before.standing if before else {})
+        last = before.get(rule.id)
+        judgement = _stand(rule, evaluations, window.latest.at, last.standing if last else {})
         asks = rule.id in whole.asking or (newest is not None and rule.id in newest.evaluator.asking)
         yield replace(judgement, asks=asks)
 

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from advisor.advice.assessment import Assessment, assess
-from advisor.advice.judgement import CLEAR_SECONDS, Judgement, Options, judge
+from advisor.advice.judgement import CLEAR_SECONDS, Judgement, judge
 from advisor.advice.remembered import Remembered
 from advisor.ledger.grades import GradedStretch
 from advisor.ledger.ledger import Ledger, rule_versions
@@ -111,12 +111,10 @@ class Replaying:
             self._judgements.clear()
             self._assessment = None
         remembered = Remembered(None, self._may_read, tuple(self.ledger.outcomes.values()))
-        options = Options(
-            before=dict(self._judgements),
-            loads=self._loads,
-            remembered=remembered,
+        judgements = judge(
+            self._rules.rules, window, before=dict(self._judgements), loads=self._loads, remembered=remembered
         )
-        for judgement in judge(self._rules.rules, window, options):
+        for judgement in judgements:
             self._judgements[judgement.rule] = judgement
         self._judged_at = window.latest.at
         self._assessment = assess(self._judgements, (), window, self._rules, self._assessment)

@@ -13,7 +13,7 @@ from typing import TypeVar
 from advisor.advice.assessment import Assessment, assess
 from advisor.advice.curves import Curves
 from advisor.advice.evaluation_loop import EVALUATION_SECONDS, REST, EvaluationLoop
-from advisor.advice.judgement import Options, judge
+from advisor.advice.judgement import judge
 from advisor.advice.ledger_recorder import LedgerRecorder
 from advisor.advice.model_worker import ModelWorker
 from advisor.advice.remembered import Remembered
@@ -339,11 +339,11 @@ class Service:
 
         async def compute() -> Assessment:
             seen, rule_set = self._window(longest), self.rules.rule_set
-            options = Options(recent=False, seconds=EVALUATION_SECONDS, remembered=self._remembered())
+            judging = functools.partial(
+                judge, rule_set.rules, seen, recent=False, seconds=EVALUATION_SECONDS, remembered=self._remembered()
+            )
             try:
-                judgements = await self._worker.ask(
-                    lambda loads: tuple(judge(rule_set.rules, seen, replace(options, loads=loads)))
-                )
+                judgements = await self._worker.ask(lambda loads: tuple(judging(loads=loads)))
             except Unanswerable as error:
                 raise Unseen(f"the rules were not judged: {error}") from error
             return assess({judgement.rule: judgement for judgement in judgements}, (), seen, rule_set)

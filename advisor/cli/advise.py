@@ -63,7 +63,7 @@ def advise(
     import time
 
     from advisor.advice.assessment import assess
-    from advisor.advice.judgement import Options, judge
+    from advisor.advice.judgement import judge
     from advisor.advice.remembered import Remembered
     from advisor.cli import ledgers, sources
     from advisor.cli.setup import load_setup
@@ -82,7 +82,7 @@ def advise(
     if seen is None:
         raise source.problem or ServerError("nothing has been collected yet")
     remembered = Remembered(hours, setup.may_read, tuple(ledger.outcomes.values()))
-    judgements = judge(rules.rules, seen, Options(remembered=remembered))
+    judgements = judge(rules.rules, seen, remembered=remembered)
     assessment = assess({judgement.rule: judgement for judgement in judgements}, (), seen, rules.rule_set)
     dates = {"computed_at": time.time(), "age_seconds": 0.0}
     advice = dated(assessment.advice, ledger).model_copy(update=dates)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from advisor.advice import evaluation
-from advisor.advice.judgement import Options, judge
+from advisor.advice.judgement import judge
 from advisor.casetest.execution import BUDGET_SECONDS
 from advisor.contract.recommendation import Recommendation
 from advisor.observe.window import Window
@@ -84,7 +84,7 @@ def test_a_table_that_is_read_whole_for_seven_minutes_is_found(start_server: Cal
     patient = [rule.with_budget(BUDGET_SECONDS) for rule in rules() if rule.id == SCAN]
     window = Window.of(history, 3600)
     assert SCAN not in [finding.rule for finding in evaluation.advise(patient, window).recommendations]
-    said = [each for judged in judge(patient, window, Options()) for each in judged.evaluations]
+    said = [each for judged in judge(patient, window) for each in judged.evaluations]
     [late] = [each.verdict for each in said if each.rule == SCAN and isinstance(each.verdict, Recommendation)]
     assert late.trend == "worse"
     assert late.watched_seconds == 300.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from advisor.advice import evaluation
-from advisor.advice.judgement import Judgement, Options, judge
+from advisor.advice.judgement import Judgement, judge
 from advisor.advice.remembered import Remembered
 from advisor.contract.recommendation import Advice, Severity
 from advisor.ledger.entry import Outcome
@@ -53,7 +53,7 @@ def test_advice_for_another_value_waits_until_it_is_taken_back(make_rule: Callab
 
 def test_it_ends_at_the_first_collection_with_another_value() -> None:
     def judged(seen: Window, before: dict[str, Judgement]) -> Judgement:
-        [found] = judge([RULE], seen, Options(before=before, remembered=Remembered(outcomes=(HARMED,))))
+        [found] = judge([RULE], seen, before=before, remembered=Remembered(outcomes=(HARMED,)))
         return found
 
     stood = judged(window("95"), {})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from advisor.advice.judgement import CLEAR_SECONDS, Judgement, Options, judge
+from advisor.advice.judgement import CLEAR_SECONDS, Judgement, judge
 from advisor.contract.recommendation import Recommendation
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
@@ -34,7 +34,7 @@ def history(*reads: int, **sections: Any) -> list[Any]:
 
 def judged(rule: Rule, snapshots: list[Any], before: Judgement | None = None, **options: Any) -> Judgement:
     kept = {} if before is None else {rule.id: before}
-    [found] = judge([rule], Window.of(snapshots, 3600), Options(before=kept, **options))
+    [found] = judge([rule], Window.of(snapshots, 3600), before=kept, **options)
     return found
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from advisor.advice import replay
-from advisor.advice.judgement import Judgement, Options, judge
+from advisor.advice.judgement import Judgement, judge
 from advisor.advice.replay import MOST_JUDGEMENTS, Replaying
 from advisor.ledger.entry import Result
 from advisor.ledger.ledger import Ledger
@@ -40,9 +41,9 @@ class NoRules:
     def __init__(self) -> None:
         self.at: list[float] = []
 
-    def __call__(self, _: Sequence[Rule], window: Window, options: Options) -> Iterator[Judgement]:
+    def __call__(self, _: Sequence[Rule], window: Window, **options: Any) -> Iterator[Judgement]:
         self.at.append(window.latest.at)
-        yield from judge((), window, options)
+        yield from judge((), window, **options)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from prometheus_client import Metric
 
 from advisor.advice import metrics
 from advisor.advice.assessment import assess
-from advisor.advice.judgement import Judgement, Options, judge
+from advisor.advice.judgement import Judgement, judge
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
@@ -33,7 +33,7 @@ def exposed(rule: Rule, *, stands: bool) -> Iterator[list[Metric]]:
     before: dict[str, Judgement] = {}
     for number in range(2, len(history) + 1):
         window = Window.of(history[:number], 3600)
-        judged = {each.rule: each for each in judge([rule], window, Options(before=before))}
+        judged = {each.rule: each for each in judge([rule], window, before=before)}
         before = judged if stands else {}
         yield list(metrics.families(assess(judged, [], window, rules.rule_set).advice, rules))
 

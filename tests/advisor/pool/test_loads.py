@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from advisor.advice.judgement import Options, judge
+from advisor.advice.judgement import judge
 from advisor.facts import facts
 from advisor.models.lru.workload import TableScan
 from advisor.observe.window import Window
@@ -130,7 +130,7 @@ def test_windows_in_turn_keep_their_loads_and_only_a_few_are_kept(made: Fits) ->
 
 def test_advice_on_an_unchanged_server_simulates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rules, window, known = check.load(RULES_FOLDER), captured(RECORDING), fitting.Loads()
-    first = list(judge(rules, window, Options(loads=known)))
+    first = list(judge(rules, window, loads=known))
     assert any(each.standing for each in first)
 
     def none(*_: object) -> None:
@@ -138,7 +138,7 @@ def test_advice_on_an_unchanged_server_simulates_nothing(monkeypatch: pytest.Mon
 
     monkeypatch.setattr("advisor.models.lru.workload.simulate", none)
     kept = pickle.loads(pickle.dumps(known))  # noqa: S301 - as the worker sends them
-    assert list(judge(rules, window, Options(loads=kept))) == first
+    assert list(judge(rules, window, loads=kept)) == first
 
 
 def test_a_steady_load_is_fitted_once() -> None:
