@@ -239,6 +239,7 @@ class Session:
                 await writer.wait_closed()
         except (OSError, TimeoutError):
             self.abort()
+            writer.transport.abort()  # ensure_closed() has forgotten it, and it may still wait to send
 
 
 async def _accepts(target: Target) -> bool:
