@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -12,7 +13,7 @@ from prometheus_client import Metric
 from exporter.anonymisation import Anonymiser
 from exporter.connection.bounds import USUAL, Bound
 from exporter.connection.target import Peer
-from exporter.exposition import LabelledValue, Spec
+from exporter.exposition import LabelledValue, MetricType, Spec
 from exporter.linux import process
 from exporter.rows import Rows, Value, credible, number
 from exporter.server import Server
@@ -180,7 +181,8 @@ def _unit(name: str) -> str:
     return word if word in ("bytes", "pages", "seconds") else ""
 
 
-def gauge(
+def _number(
+    kind: MetricType,
     name: str,
     text: str,
     field: str | None = None,
@@ -189,21 +191,11 @@ def gauge(
     words: tuple[str, ...] = (),
     values: Values | None = None,
 ) -> SectionMetric:
-    """A gauge, with its help text; the rest as in SectionMetric."""
-    return SectionMetric(name, "gauge", text, labels, _unit(name), field=field, words=words, values=values)
+    """A metric with its help text; the rest as in SectionMetric."""
+    return SectionMetric(name, kind, text, labels, _unit(name), field=field, words=words, values=values)
 
 
-def counter(
-    name: str,
-    text: str,
-    field: str | None = None,
-    labels: tuple[str, ...] = (),
-    *,
-    words: tuple[str, ...] = (),
-    values: Values | None = None,
-) -> SectionMetric:
-    """A counter, with its help text; the rest as in SectionMetric."""
-    return SectionMetric(name, "counter", text, labels, _unit(name), field=field, words=words, values=values)
+gauge, counter = partial(_number, "gauge"), partial(_number, "counter")
 
 
 def info(name: str, text: str, labels: tuple[str, ...], *, values: Values) -> SectionMetric:
