@@ -7,6 +7,7 @@ that can.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import ssl
 import struct
@@ -234,12 +235,13 @@ class Session:
         if writer is None:
             return
         try:
-            async with asyncio.timeout(1):
-                await self._raw.ensure_closed()
-                await writer.wait_closed()
-        except (OSError, TimeoutError):
+            with contextlib.suppress(OSError):
+                async with asyncio.timeout(1):
+                    await self._raw.ensure_closed()
+                    await writer.wait_closed()
+        finally:
             self.abort()
-            writer.transport.abort()  # ensure_closed() has forgotten it, and it may still wait to send
+            writer.transport.abort()  # it may still wait to send
 
 
 async def _accepts(target: Target) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 os.environ.setdefault("USER", "innodb-advisor")
 
 import aiomysql
+from aiomysql import connection
 from pymysql.constants import CLIENT
 
 from exporter.connection.bounds import LOGIN, AnswerTooLarge, Bound
@@ -140,6 +141,36 @@ class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
     def _check(self, plugin: str) -> None:
         if plugin == "mysql_clear_password" and self._ssl_context is None and not self._unix_socket:
             raise LoginRefused("asks for the password in clear text and offers no TLS")
+
+
+class _Protocol(asyncio.StreamReaderProtocol):
+    """Knows its transport as soon as the connection is open."""
+
+    transport: asyncio.WriteTransport | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+        super().connection_made(transport)
+
+
+async def _open_connection(*address: Any, **options: Any) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """As aiomysql's own, but drops the connection if it is cancelled as the TLS handshake ends.
+
+    asyncio only closes it then, which waits for the other side's close message after nobody knows the connection.
+    """
+    loop = asyncio.get_running_loop()
+    reader = connection._StreamReader(loop=loop)  # noqa: SLF001
+    protocol = _Protocol(reader, loop=loop)
+    try:
+        transport, _ = await loop.create_connection(lambda: protocol, *address, **options)
+    except asyncio.CancelledError:
+        if protocol.transport is not None:
+            protocol.transport.abort()
+        raise
+    return reader, asyncio.StreamWriter(transport, protocol, reader, loop)
+
+
+connection._open_connection = _open_connection  # noqa: SLF001
 
 
 def raw_connection(target: Target) -> Any:

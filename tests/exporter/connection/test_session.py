@@ -3,6 +3,7 @@ import contextlib
 import random
 import re
 import secrets
+from asyncio import sslproto
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -346,6 +347,25 @@ async def test_tls_is_taken_where_the_server_offers_it_but_over_a_socket(server:
             assert bool(await cipher(connection)) == offered
     async with connected(Target(socket=str(server.socket))) as connection:
         assert not await cipher(connection)
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
+async def test_a_cancel_as_the_tls_handshake_ends_leaves_no_connection(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complete = sslproto.SSLProtocol._on_handshake_complete  # noqa: SLF001
+    transports: list[Any] = []
+
+    def completed(protocol: sslproto.SSLProtocol, error: BaseException | None) -> None:
+        complete(protocol, error)
+        transports.append(protocol._transport)  # noqa: SLF001
+        opening.cancel()
+
+    monkeypatch.setattr(sslproto.SSLProtocol, "_on_handshake_complete", completed)
+    opening = asyncio.create_task(Session.open(from_dsn(server.dsn), statement_seconds=DEADLINE))
+    await asyncio.wait([opening])
+    assert opening.cancelled()
+    assert [transport.is_closing() for transport in transports] == [True]
 
 
 @pytest.mark.usefixtures("server")
