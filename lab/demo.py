@@ -45,7 +45,7 @@ def main() -> int:
             return _watch_own()
         try:
             server = _server()
-        except (servers.Unavailable, servers.StartError) as error:
+        except (servers.UnavailableHere, servers.StartError) as error:
             say(f"MySQL 9.7 is unavailable here: {error}")
             return _replay()
         with server, load(server):
@@ -55,7 +55,7 @@ def main() -> int:
         return 0
 
 
-def _server() -> servers.Server:
+def _server() -> servers.PrivateServer:
     say("starting a private MySQL 9.7 (the first time it is downloaded: about 63 MB) …")
     server = servers.start("mysql-9.7", {"innodb-buffer-pool-size": POOL})
     say(f"MySQL {server.version} is up: {server.dsn} (root, no password), buffer pool {POOL}")
@@ -63,7 +63,7 @@ def _server() -> servers.Server:
 
 
 @contextlib.contextmanager
-def load(server: servers.Server, scanned: int = SCANNED_PAGES, hot: int = HOT_PAGES) -> Iterator[None]:
+def load(server: servers.PrivateServer, scanned: int = SCANNED_PAGES, hot: int = HOT_PAGES) -> Iterator[None]:
     """Create three tables; then look up one and scan another repeatedly, while the third fills the pool.
 
     Args:
@@ -85,7 +85,7 @@ def load(server: servers.Server, scanned: int = SCANNED_PAGES, hot: int = HOT_PA
         yield
 
 
-def _watch(server: servers.Server) -> int:
+def _watch(server: servers.PrivateServer) -> int:
     password = secrets.token_urlsafe(16)
     with server.connect() as connection, connection.cursor() as cursor:
         _create_account(cursor, password)

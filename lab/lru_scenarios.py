@@ -20,7 +20,7 @@ from ruamel.yaml import YAML
 from advisor.models.lru.scenario import Pass, Points, Pool, Scan, Scenario, Set, Settings
 from lab.harness.measure import leaf_pages
 from lab.harness.workloads import SCHEMA, BackgroundLoad, Draws, count, look_up_pages, make_table, scan, scan_slowly
-from lab.servers import Server, interrupt_on_signals, start
+from lab.servers import PrivateServer, interrupt_on_signals, start
 
 FOLDER = Path(__file__).parent / "scenarios"
 PAGE_BYTES = 16_384
@@ -104,7 +104,7 @@ def table_name(name: str, pages: int) -> str:
 
 
 def play(
-    server: Server, scenario: Scenario, reader: Reader = read, indexes: Mapping[str, int] | None = None
+    server: PrivateServer, scenario: Scenario, reader: Reader = read, indexes: Mapping[str, int] | None = None
 ) -> PlayedScenario:
     """Restart the server with an empty pool of the scenario's size and settings, and run the steps.
 
@@ -146,7 +146,7 @@ def _make_missing(connection: pymysql.Connection[Any], scenario: Scenario, index
         _rows(connection, "SET GLOBAL innodb_fast_shutdown = 0")
 
 
-def _options(server: Server, pool: Pool) -> dict[str, str]:
+def _options(server: PrivateServer, pool: Pool) -> dict[str, str]:
     options = {
         "innodb-buffer-pool-size": str(-(-pool.pages * PAGE_BYTES // 2**20) * 2**20),
         "innodb-old-blocks-pct": str(pool.old_blocks_pct),
@@ -159,7 +159,7 @@ def _options(server: Server, pool: Pool) -> dict[str, str]:
 
 
 def _play(
-    server: Server,
+    server: PrivateServer,
     connection: pymysql.Connection[Any],
     scenario: Scenario,
     leaves: Mapping[str, int],

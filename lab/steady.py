@@ -29,7 +29,7 @@ from lab.processes.program import PLAIN, ProgramFailed
 from lab.programs import prometheus
 from lab.programs.prometheus import Prometheus
 from lab.reports.markdown import table
-from lab.servers import StartError, Unavailable, interrupt_on_signals
+from lab.servers import StartError, UnavailableHere, interrupt_on_signals
 
 NAME = "steady"
 """lab/records/steady.json."""
@@ -138,7 +138,7 @@ def measure(seconds: float) -> SteadyRecord:
     """Run the load so many seconds from the first finding on, and poll the sidecar.
 
     Raises:
-        Unavailable: The server or Prometheus is unavailable here.
+        UnavailableHere: The server or Prometheus is unavailable here.
         StartError, ProgramFailed: A program did not start.
     """
     with contextlib.ExitStack() as stack:
@@ -277,7 +277,7 @@ def main(seconds: float) -> None:
     interrupt_on_signals()
     try:
         record = measure(seconds)
-    except (Unavailable, StartError, ProgramFailed) as error:
+    except (UnavailableHere, StartError, ProgramFailed) as error:
         click.echo(str(error), err=True)
         sys.exit(UNAVAILABLE)
     except KeyboardInterrupt:

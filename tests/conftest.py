@@ -23,7 +23,7 @@ import hypothesis
 import pytest
 
 from advisor.advice import service
-from lab.servers import NAMES, Server, Unavailable, interrupt_on_signals, programs, start
+from lab.servers import NAMES, PrivateServer, UnavailableHere, interrupt_on_signals, programs, start
 from tests.unavailable import give_up
 from tests.waiting import DEADLINE
 
@@ -100,32 +100,32 @@ def _servers_of(item: pytest.Item) -> set[str]:
     return {text for text in texts if isinstance(text, str) and text in NAMES}
 
 
-def start_or_skip(name: str, options: Mapping[str, str]) -> Server:
+def start_or_skip(name: str, options: Mapping[str, str]) -> PrivateServer:
     try:
         return start(name, options)
-    except Unavailable as error:
+    except UnavailableHere as error:
         give_up(f"{name} is unavailable here: {error}")
 
 
 @pytest.fixture(scope="session")
-def shared_server() -> Iterator[Callable[[str], Server]]:
+def shared_server() -> Iterator[Callable[[str], PrivateServer]]:
     """The run's server of a kind, which is started when it is first asked for."""
     with ExitStack() as stack:
         yield functools.cache(lambda name: stack.enter_context(start_or_skip(name, SHARED)))
 
 
 @pytest.fixture(scope="session", params=NAMES)
-def server(request: pytest.FixtureRequest, shared_server: Callable[[str], Server]) -> Server:
+def server(request: pytest.FixtureRequest, shared_server: Callable[[str], PrivateServer]) -> PrivateServer:
     """A server with default settings and performance_schema, shared by all tests with its name."""
     return shared_server(request.param)
 
 
 @pytest.fixture
-def start_server() -> Iterator[Callable[..., Server]]:
+def start_server() -> Iterator[Callable[..., PrivateServer]]:
     """Start a server of the test's own, as in start_server("mysql-9.7", innodb_old_blocks_pct=55)."""
     with ExitStack() as stack:
 
-        def start_one(name: str, **options: object) -> Server:
+        def start_one(name: str, **options: object) -> PrivateServer:
             texts = {option: str(value) for option, value in options.items()}
             return stack.enter_context(start_or_skip(name, texts))
 

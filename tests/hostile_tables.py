@@ -8,7 +8,7 @@ from typing import Any
 
 from advisor.contract.sql import identifier
 from lab.harness.workloads import BackgroundLoad
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.hostile_names import IDENTIFIERS
 
 SCHEMA = "sch\x1b[2Jema\u202e`; DROP"
@@ -36,7 +36,7 @@ references: ["http://example.com"]
 
 
 @contextmanager
-def tables(server: Server) -> Iterator[None]:
+def tables(server: PrivateServer) -> Iterator[None]:
     """Tables of these names that are scanned again and again."""
     schema = identifier(SCHEMA)
     with server.connect() as connection, connection.cursor() as cursor:

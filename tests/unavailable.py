@@ -7,7 +7,7 @@ from typing import NoReturn, TypeVar
 
 import pytest
 
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from lab.programs import promtool
 
 T = TypeVar("T")
@@ -25,7 +25,7 @@ def or_give_up(starting: AbstractContextManager[T]) -> Iterator[T]:
     with ExitStack() as stack:
         try:
             started = stack.enter_context(starting)
-        except Unavailable as error:
+        except UnavailableHere as error:
             give_up(f"it is unavailable here: {error}")
         yield started
 
@@ -34,5 +34,5 @@ def promtool_says(text: str) -> str:
     """promtool's complaints about a text of metrics; empty if there are none."""
     try:
         return promtool.check_metrics(text)
-    except Unavailable as error:
+    except UnavailableHere as error:
         give_up(f"promtool is unavailable here: {error}")

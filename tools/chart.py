@@ -56,7 +56,7 @@ def template(
     """The manifests of a release, as sent to a cluster.
 
     Raises:
-        Unavailable: helm is unavailable here.
+        UnavailableHere: helm is unavailable here.
         HelmFailed: The values are invalid; the text says why.
     """
     where = ("--namespace", namespace, "--kube-version", kubernetes)
@@ -72,7 +72,7 @@ def of_parent(values: Mapping[str, Any], template: str, *, kubernetes: str = NEW
         kubernetes: The Kubernetes version.
 
     Raises:
-        Unavailable: helm is unavailable here.
+        UnavailableHere: helm is unavailable here.
         HelmFailed: The values are invalid; the text says why.
     """
     with tempfile.TemporaryDirectory(prefix="parent-") as name:
@@ -89,7 +89,7 @@ def sidecar(values: Mapping[str, Any], *, native: bool = False, kubernetes: str 
     """The sidecar in a chart that depends on this one.
 
     Raises:
-        Unavailable: helm is unavailable here.
+        UnavailableHere: helm is unavailable here.
         HelmFailed: The values are invalid; the text says why.
     """
     kind = "initContainers" if native else "containers"
@@ -108,7 +108,7 @@ def documents() -> dict[Path, str]:
     """The generated files, with their expected content.
 
     Raises:
-        Unavailable: helm is unavailable here.
+        UnavailableHere: helm is unavailable here.
     """
     snippets = {SIDECARS / f"{each.name}.yaml": _text(each) for each in SNIPPETS}
     return snippets | {

@@ -6,7 +6,7 @@ It creates tables whose names have every character of the Basic Multilingual Pla
 import sys
 from pathlib import Path
 
-from lab.servers import NAMES, Server, start
+from lab.servers import NAMES, PrivateServer, start
 
 MODULE = Path(__file__).resolve().parent.parent / "exporter" / "filename_charset.py"
 CHARACTERS = [chr(n) for n in range(0x80, 0x10000) if not 0xD800 <= n < 0xE000]
@@ -23,7 +23,7 @@ LETTERS = {{
 '''
 
 
-def codes(server: Server) -> dict[str, str]:
+def codes(server: PrivateServer) -> dict[str, str]:
     """The letters by their codes, such as {"0p": "é"}."""
     found = {}
     folder = server.datadir / "letters"

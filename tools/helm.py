@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.packages import go
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 
 VERSION = "v3.22.0"
 MODULE = "helm.sh/helm/v3/cmd/helm"
@@ -31,7 +31,7 @@ def program() -> Path:
     """The path of helm; the first call builds it in a few minutes.
 
     Raises:
-        Unavailable: There is no Go, or the modules are unavailable.
+        UnavailableHere: There is no Go, or the modules are unavailable.
     """
     return go.installed("helm", VERSION, MODULE) / "helm"
 
@@ -44,7 +44,7 @@ def run(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
         values: Passed as a file with `--values`.
 
     Raises:
-        Unavailable: helm is unavailable here.
+        UnavailableHere: helm is unavailable here.
         HelmFailed: It ended with an error.
     """
     helm = program()
@@ -74,5 +74,5 @@ def run(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
 if __name__ == "__main__":
     try:
         print(run(*sys.argv[1:]), end="")
-    except (Unavailable, HelmFailed) as error:
+    except (UnavailableHere, HelmFailed) as error:
         sys.exit(str(error))

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from lab.packages import cache, debian
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from lab.programs import actionlint, alertmanager, chromium, mysqld_exporter, promtool, victoriametrics
 from lab.servers import NAMES, datadirs, programs
 from tools import helm
@@ -112,7 +112,7 @@ def _ends(names: Mapping[Future[object], str], began: float) -> list[str]:
         for future in ended:
             try:
                 future.result()
-            except (Unavailable, BuildFailed, datadirs.StartError) as error:
+            except (UnavailableHere, BuildFailed, datadirs.StartError) as error:
                 reasons.append(f"{names[future]} is unavailable here: {error}")
             else:
                 click.echo(f"{names[future]}: {seconds}")

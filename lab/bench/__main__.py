@@ -13,7 +13,7 @@ from lab.bench import report
 from lab.bench.figures import Benchmark, Values
 from lab.bench.registry import BENCHMARKS, SHORT
 from lab.harness.campaign import Reporter
-from lab.servers import StartError, Unavailable, interrupt_on_signals
+from lab.servers import StartError, UnavailableHere, interrupt_on_signals
 
 BROKEN, UNAVAILABLE, INTERRUPTED = 1, 2, 130
 WIDTH = 150
@@ -83,7 +83,7 @@ def _measure(chosen: Mapping[str, Benchmark], reporter: Reporter, *, short: bool
             began = time.monotonic()
             try:
                 run = benchmark.run(reporter.say, short=short)
-            except (Unavailable, StartError) as error:
+            except (UnavailableHere, StartError) as error:
                 reporter.end(name, f"not measured: {error}")
                 continue
             finally:

@@ -26,7 +26,7 @@ from lab.bench.figures import Benchmark, BenchRun, Figure
 from lab.bench.rig import SERVER
 from lab.harness.watch import SidecarSampler
 from lab.harness.workloads import BackgroundLoad, look_up_pages, make_table, scan
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 POOL = "128M"
 TABLES, PAGES, SKEW = MOST_TABLES + 2, 1_800, 0.9
@@ -79,7 +79,7 @@ def _lookups() -> Any:
     return work
 
 
-def _collect(server: Server, count: int) -> Sequence[Snapshot]:
+def _collect(server: PrivateServer, count: int) -> Sequence[Snapshot]:
     with SidecarSampler(server, interval=EVERY, history_seconds=count * EVERY) as sampler:
         for _ in range(count):
             due = time.monotonic() + EVERY

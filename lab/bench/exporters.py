@@ -18,10 +18,10 @@ from typing import Literal, Self
 from lab.bench.figures import Say
 from lab.demo import GRANTS as OWN_GRANTS
 from lab.packages import cache
-from lab.processes.program import Program, ProgramFailed
+from lab.processes.program import ChildProcess, ProgramFailed
 from lab.processes.usage import cpu_seconds, memory_mib
 from lab.programs import mysqld_exporter
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 OURS, PEER = "innodb_advisor", "mysqld_exporter"
@@ -169,7 +169,7 @@ class Usage:
 class Meter:
     """Measures what an exporter and its server use from its creation on, without the meter's own queries."""
 
-    def __init__(self, server: Server, exporter: Exporter) -> None:
+    def __init__(self, server: PrivateServer, exporter: Exporter) -> None:
         self._server, self._exporter = server, exporter
         self._work = self._account()
         self._cpu, self._server_cpu = cpu_seconds(exporter.pid), cpu_seconds(server.pid)
@@ -191,7 +191,7 @@ class Meter:
 
 
 def costs_in_turn(
-    watched: Sequence[tuple[Server, Exporter]], rounds: int, say: Say
+    watched: Sequence[tuple[PrivateServer, Exporter]], rounds: int, say: Say
 ) -> tuple[list[dict[str, float]], ...]:
     """The costs of scrapes, by exporter: in turn, each round in reverse order, at most one in `APART` seconds.
 
@@ -209,7 +209,7 @@ def costs_in_turn(
     return costs
 
 
-def _cost(server: Server, exporter: Exporter) -> dict[str, float]:
+def _cost(server: PrivateServer, exporter: Exporter) -> dict[str, float]:
     """The cost of one scrape, until `AFTER` seconds after its answer."""
     meter = Meter(server, exporter)
     scrape = exporter.scrape()
@@ -227,7 +227,7 @@ def _cost(server: Server, exporter: Exporter) -> dict[str, float]:
     }
 
 
-def create_accounts(server: Server) -> None:
+def create_accounts(server: PrivateServer) -> None:
     """Create an account for each exporter, with its README's grants and without a password."""
     for name, grants in GRANTS.items():
         execute(
@@ -238,7 +238,7 @@ def create_accounts(server: Server) -> None:
 
 
 @contextlib.contextmanager
-def sidecar(server: Server, *arguments: str) -> Iterator[Exporter]:
+def sidecar(server: PrivateServer, *arguments: str) -> Iterator[Exporter]:
     """`innodb-advisor serve` on a free port, with an account of its own.
 
     Args:
@@ -252,18 +252,18 @@ def sidecar(server: Server, *arguments: str) -> Iterator[Exporter]:
     where = ("--listen", "127.0.0.1:0", "--dsn", f"mysql://{OURS}@{server.host}:{server.port}")
     command = [*COMMAND, "serve", *where, *arguments]
     with (
-        Program("innodb-advisor serve", command, ENVIRONMENT, listening=SERVING) as service,
+        ChildProcess("innodb-advisor serve", command, ENVIRONMENT, listening=SERVING) as service,
         Exporter(OURS, service.pid, service.port) as exporter,
     ):
         yield exporter
 
 
 @contextlib.contextmanager
-def peer(server: Server, *flags: str) -> Iterator[Exporter]:
+def peer(server: PrivateServer, *flags: str) -> Iterator[Exporter]:
     """mysqld_exporter on a free port, with an account of its own.
 
     Raises:
-        Unavailable: mysqld_exporter is unavailable here.
+        UnavailableHere: mysqld_exporter is unavailable here.
         ProgramFailed: It did not start.
     """
     create_accounts(server)

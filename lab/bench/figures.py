@@ -125,7 +125,7 @@ class Benchmark:
         title: One line.
         method: One paragraph.
         figures: By key, in the order of the table.
-        measure: Puts the values into the run. Raises `Unavailable` or `StartError` without a server.
+        measure: Puts the values into the run. Raises `UnavailableHere` or `StartError` without a server.
         seconds: Its approximate duration, whole and short.
     """
 

@@ -16,7 +16,7 @@ from advisor.contract.fleet import FleetReport
 from lab.bench import fleet_data
 from lab.bench.exporters import COMMAND, ENVIRONMENT, SCRAPE_SECONDS, SERVING
 from lab.bench.figures import Benchmark, BenchRun, Figure
-from lab.processes.program import PLAIN, Program, ProgramFailed
+from lab.processes.program import PLAIN, ChildProcess, ProgramFailed
 from lab.processes.usage import cpu_seconds, memory_mib
 from lab.programs import mysqld_exporter, prometheus
 from lab.programs.prometheus import Prometheus
@@ -123,7 +123,7 @@ def _ask(watching: Prometheus, servers: int, selector: str, *options: str) -> Fl
     before, began = cpu_seconds(watching.pid), time.monotonic()
     cpu, mib, prometheus_mib = 0.0, 0.0, 0.0
     command = [*_command(watching, selector), "--output", "json", *options]
-    with Program("innodb-advisor fleet", command, ENVIRONMENT) as program:
+    with ChildProcess("innodb-advisor fleet", command, ENVIRONMENT) as program:
         while not program.ended(POLL):
             prometheus_mib = max(prometheus_mib, memory_mib(watching.pid, "RssAnon") or 0.0)
             cpu, mib = cpu_seconds(program.pid), memory_mib(program.pid, "VmHWM") or mib
@@ -149,7 +149,7 @@ def _serve(watching: Prometheus, selector: str) -> tuple[float, list[float]]:
     command = [*_command(watching, selector), "--listen", "127.0.0.1:0", "--every", "5s", "--model-seconds", "3"]
     after: list[float] = []
     until = time.monotonic() + SERVICE_SECONDS
-    with Program("innodb-advisor fleet", command, ENVIRONMENT, listening=SERVING) as service:
+    with ChildProcess("innodb-advisor fleet", command, ENVIRONMENT, listening=SERVING) as service:
         while len(after) < READINGS:
             text = httpx.get(f"http://127.0.0.1:{service.port}/metrics", timeout=SCRAPE_SECONDS, **PLAIN).text
             readings = _READINGS.search(text)

@@ -46,7 +46,7 @@ def templates(say: Say, warming: float, apart: float) -> dict[str, list[BlockSer
         apart: Seconds between the two scrapes.
 
     Raises:
-        Unavailable: There is no such server or exporter here.
+        UnavailableHere: There is no such server or exporter here.
     """
     with rig.scanned_server() as server:
         rig.make_small_tables(server)

@@ -8,7 +8,7 @@ from lab.bench import rig
 from lab.bench.exporters import AFTER, Exporter, Meter, Usage, costs_in_turn
 from lab.bench.figures import Benchmark, BenchRun, Figure
 from lab.programs import mysqld_exporter
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 PERIOD = 15.0
 """Seconds between two scrapes, the usual interval."""
@@ -32,7 +32,7 @@ def measure(run: BenchRun) -> None:
         run.versions |= {"MySQL": server.version, "mysqld_exporter": mysqld_exporter.version()}
 
 
-def _period(server: Server, ours: Exporter, theirs: Exporter, run: BenchRun) -> tuple[Usage, Usage]:
+def _period(server: PrivateServer, ours: Exporter, theirs: Exporter, run: BenchRun) -> tuple[Usage, Usage]:
     """A period with one scrape of each, both at the same time: they are idle most of the time."""
     run.say(f"{PERIOD:.0f} s with a scrape of each")
     began = time.monotonic()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from lab import servers
 from lab.bench.exporters import Exporter, peer, settle, sidecar
 from lab.harness.workloads import BackgroundLoad, look_up, make_table, scan
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 SERVER = "mysql-9.7"
 POOL = "256M"
@@ -19,7 +19,7 @@ SCANNED_PAGES, HOT_PAGES = 11_400, 2_900
 
 
 @contextlib.contextmanager
-def idle() -> Iterator[tuple[Server, Exporter, Exporter]]:
+def idle() -> Iterator[tuple[PrivateServer, Exporter, Exporter]]:
     """A server with small tables, the sidecar and mysqld_exporter, settled. Raises as `servers.start` and `peer` do."""
     with servers.start(SERVER, {"innodb-buffer-pool-size": POOL}) as server:
         make_small_tables(server)
@@ -28,7 +28,7 @@ def idle() -> Iterator[tuple[Server, Exporter, Exporter]]:
             yield server, ours, theirs
 
 
-def make_small_tables(server: Server) -> None:
+def make_small_tables(server: PrivateServer) -> None:
     """Make `TABLES` tables, named t0, t1 and so on."""
     with server.connect() as connection:
         for number in range(TABLES):
@@ -36,14 +36,14 @@ def make_small_tables(server: Server) -> None:
 
 
 @contextlib.contextmanager
-def under_scans() -> Iterator[Server]:
+def under_scans() -> Iterator[PrivateServer]:
     """A server under a repeated scan beside point lookups."""
     with scanned_server() as server, scans(server):
         yield server
 
 
 @contextlib.contextmanager
-def scanned_server() -> Iterator[Server]:
+def scanned_server() -> Iterator[PrivateServer]:
     """The server with its tables; another one than those of the load has filled the pool."""
     with servers.start(SERVER, {"innodb-buffer-pool-size": POOL}) as server:
         with server.connect() as connection:
@@ -54,7 +54,7 @@ def scanned_server() -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def scans(server: Server) -> Iterator[None]:
+def scans(server: PrivateServer) -> Iterator[None]:
     """The load: lookups beside a scan."""
     with BackgroundLoad(server.connect) as load:
         load.repeat(lambda connection: look_up(connection, HOT, HOT_PAGES, 50), pause=0.1)

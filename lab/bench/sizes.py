@@ -21,8 +21,8 @@ from lab.bench.rig import SERVER
 from lab.harness.measure import pool_statistic
 from lab.harness.workloads import make_table
 from lab.packages import cache
-from lab.packages.cache import Unavailable
-from lab.servers import Server, programs
+from lab.packages.cache import UnavailableHere
+from lab.servers import PrivateServer, programs
 from lab.servers.sql import execute
 
 SMALL, LARGE, LARGE_SHORT = "256M", "6G", "1G"
@@ -50,7 +50,7 @@ _COLUMNS = "(id INT NOT NULL PRIMARY KEY, k INT NOT NULL, filler VARCHAR(100) NO
 
 @contextlib.contextmanager
 def _compared(
-    run: BenchRun, small: Server, large: Server, seconds: float, *keys: str
+    run: BenchRun, small: PrivateServer, large: PrivateServer, seconds: float, *keys: str
 ) -> Iterator[tuple[tuple[Exporter, Usage], tuple[Exporter, Usage]]]:
     """Watch both servers at the same time: first without a scrape, then with scrapes in turn.
 
@@ -82,7 +82,7 @@ def measure_pool(run: BenchRun) -> None:
 
 
 @contextlib.contextmanager
-def _full(pool: str, say: Say) -> Iterator[Server]:
+def _full(pool: str, say: Say) -> Iterator[PrivateServer]:
     """A server whose buffer pool is full of a table's pages."""
     say(f"filling a pool of {pool}")
     with servers.start(SERVER, {**POOL_OPTIONS, "innodb-buffer-pool-size": pool}) as server:
@@ -91,7 +91,7 @@ def _full(pool: str, say: Say) -> Iterator[Server]:
             make_table(connection, "filler", PAGES[pool])
         pages = pool_statistic(server, "DATABASE_PAGES")
         if pages < FULL * PAGES[pool]:
-            raise Unavailable(f"the pool of {pool} holds only {pages:,.0f} pages")
+            raise UnavailableHere(f"the pool of {pool} holds only {pages:,.0f} pages")
         yield server
 
 
@@ -112,7 +112,7 @@ def measure_catalogue(run: BenchRun) -> None:
 
 
 @contextlib.contextmanager
-def _with_tables(tables: int) -> Iterator[Server]:
+def _with_tables(tables: int) -> Iterator[PrivateServer]:
     """A server with so many tables, each of which was read once since the start. Raises as `servers.start` does.
 
     10,000 CREATE TABLE take minutes: the data folder is cached, and the server runs on a copy of it.
@@ -144,7 +144,7 @@ def _make_tables(data: Path, tables: int) -> None:
     (data / "auto.cnf").unlink(missing_ok=True)
 
 
-def _for_each_table(server: Server, tables: int, *statements: str) -> None:
+def _for_each_table(server: PrivateServer, tables: int, *statements: str) -> None:
     """Run statements for every table, in several sessions."""
 
     def work(first: int) -> None:

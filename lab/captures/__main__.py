@@ -10,7 +10,7 @@ from lab.captures.record import record
 from lab.captures.redaction import Leak
 from lab.captures.scenarios import CATALOG
 from lab.captures.scenarios.base import CaptureRejected
-from lab.servers import StartError, Unavailable, interrupt_on_signals
+from lab.servers import StartError, UnavailableHere, interrupt_on_signals
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -56,7 +56,7 @@ def _make(capture: Capture) -> int:
     sys.stdout.flush()
     try:
         shown = record(capture, lambda failed: click.echo(f"{failed}\n{'':44} ", nl=False))
-    except Unavailable as error:
+    except UnavailableHere as error:
         click.echo(f"not recorded: the server is unavailable here: {error}")
         return 2
     except (CaptureRejected, Leak, StartError) as error:

@@ -16,7 +16,7 @@ from lab.captures import Capture, redaction
 from lab.captures.scenarios import CATALOG
 from lab.captures.scenarios.base import CaptureRejected, CaptureScenario, Numbers, Step
 from lab.harness.watch import SidecarSampler
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 
 def record(capture: Capture, say: Callable[[str], None] = print) -> Numbers:
@@ -29,7 +29,7 @@ def record(capture: Capture, say: Callable[[str], None] = print) -> Numbers:
         say: Takes a message about a failed attempt that another one follows.
 
     Raises:
-        Unavailable: The server is unavailable here.
+        UnavailableHere: The server is unavailable here.
         StartError: The server did not start.
         CaptureRejected: The capture does not show its scenario.
         Leak: The capture names something of this machine.
@@ -47,7 +47,7 @@ def record(capture: Capture, say: Callable[[str], None] = print) -> Numbers:
 
 def _attempt(capture: Capture, scenario: CaptureScenario, attempt: int) -> Numbers:
     if scenario.options is None:
-        raise servers.Unavailable("this capture was recorded elsewhere")
+        raise servers.UnavailableHere("this capture was recorded elsewhere")
     with TemporaryDirectory() as folder:
         recording = Path(folder) / capture.recording.name
         with servers.start(capture.server, scenario.options) as server:
@@ -78,7 +78,7 @@ def _attempt(capture: Capture, scenario: CaptureScenario, attempt: int) -> Numbe
     return shown
 
 
-def _watch(server: Server, scenario: CaptureScenario, step: Step, recording: Path) -> None:
+def _watch(server: PrivateServer, scenario: CaptureScenario, step: Step, recording: Path) -> None:
     with (
         redaction.RedactedRecorder(recording, server) as recorder,
         SidecarSampler(server, scenario.user, keep=recorder) as sampler,

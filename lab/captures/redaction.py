@@ -13,7 +13,7 @@ from exporter.recording.file import Recorder
 from exporter.rows import Rows, Value
 from exporter.sampling.assembly import Answer
 from lab.packages import cache
-from lab.servers import Server, programs
+from lab.servers import PrivateServer, programs
 
 BASEDIR = "/usr"
 DATADIR, TMPDIR, HOSTNAME = "/var/lib/mysql", "/tmp", "db1"  # noqa: S108 - written, never opened
@@ -30,7 +30,7 @@ class Leak(Exception):
 class RedactedRecorder(Recorder):
     """A recorder that replaces the names of folders and of the machine, and keeps all else."""
 
-    def __init__(self, path: Path, server: Server) -> None:
+    def __init__(self, path: Path, server: PrivateServer) -> None:
         """Open the file.
 
         Raises:

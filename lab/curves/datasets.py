@@ -12,7 +12,7 @@ from lab.curves.distributions import PAGES
 from lab.harness.workloads import SCHEMA, make_table
 from lab.packages import cache
 from lab.programs import go_tpc, sysbench, ycsb
-from lab.servers import Server, start
+from lab.servers import PrivateServer, start
 from lab.servers.sql import execute, query_column
 
 SCANNED, SCANNED_PAGES = "report", 2_048
@@ -35,10 +35,10 @@ class Dataset:
 
     schema: str
     today: int
-    make: Callable[[Server], None]
+    make: Callable[[PrivateServer], None]
 
 
-def _make_pages(server: Server, pages: Mapping[str, int]) -> None:
+def _make_pages(server: PrivateServer, pages: Mapping[str, int]) -> None:
     with server.connect() as connection:
         for table, count in pages.items():
             make_table(connection, table, count)
@@ -60,7 +60,7 @@ def prepared(server: str, name: str, options: Mapping[str, str]) -> Path:
     """The data folder of a server with a dataset; the first call makes it.
 
     Raises:
-        Unavailable: The server or the program that makes the data is unavailable here.
+        UnavailableHere: The server or the program that makes the data is unavailable here.
     """
     return cache.kept(f"datasets/{_MADE}/{server}-{name}", partial(_make, server, name, options)) / "data"
 
@@ -81,7 +81,7 @@ def _make(server_name: str, name: str, options: Mapping[str, str], folder: Path)
         (folder / "data" / left).unlink(missing_ok=True)
 
 
-def read_all(server: Server, name: str, *, scanned: bool) -> None:
+def read_all(server: PrivateServer, name: str, *, scanned: bool) -> None:
     """Read each index of a dataset's tables once, so that a pool that holds them all is full at once.
 
     Args:

@@ -15,7 +15,7 @@ from lab.curves.datasets import SYSBENCH, YCSB_RECORDS
 from lab.curves.distributions import DISTRIBUTIONS, Distribution
 from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA
 from lab.programs import go_tpc, sysbench, ycsb
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 BATCH = 25
 """Lookups a statement: a client in Python is slower than the server."""
@@ -46,7 +46,7 @@ class CurveLoad:
         """Growth of the counter in a second, at its rate."""
         return self.rate
 
-    def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
+    def running(self, server: PrivateServer, seconds: int) -> AbstractContextManager[None]:
         """Put it on the server while the context lasts, which must be less than so many seconds."""
         raise NotImplementedError
 
@@ -64,7 +64,7 @@ class TpcC(CurveLoad):
         """By warehouses."""
         return f"tpcc-{self.warehouses}"
 
-    def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
+    def running(self, server: PrivateServer, seconds: int) -> AbstractContextManager[None]:
         """See CurveLoad."""
         return go_tpc.running(server, self.warehouses, seconds=seconds)
 
@@ -80,7 +80,7 @@ class Ycsb(CurveLoad):
     counter = "Com_stmt_execute"
     unit = "statement"
 
-    def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
+    def running(self, server: PrivateServer, seconds: int) -> AbstractContextManager[None]:
         """See CurveLoad."""
         return ycsb.running(server, self.mix, self.distribution, records=YCSB_RECORDS, rate=self.rate, seconds=seconds)
 
@@ -96,7 +96,7 @@ class Sysbench(CurveLoad):
     counter = "Com_commit"
     unit = "transaction"
 
-    def running(self, server: Server, seconds: int) -> AbstractContextManager[None]:
+    def running(self, server: PrivateServer, seconds: int) -> AbstractContextManager[None]:
         """See CurveLoad."""
         options = {"rate": self.rate, "rand_type": self.distribution, **SYSBENCH}
         return sysbench.running(server, self.test, seconds=seconds, threads=2, **options)
@@ -122,7 +122,7 @@ class Lookups(CurveLoad):
         return "-and-".join(_BY_NAME[self.distribution].tables)
 
     @contextmanager
-    def running(self, server: Server, seconds: int) -> Iterator[None]:
+    def running(self, server: PrivateServer, seconds: int) -> Iterator[None]:
         """See CurveLoad."""
         stop = threading.Event()
         with LookupClient(server, _BY_NAME[self.distribution]) as client, ThreadPoolExecutor(1) as worker:
@@ -141,7 +141,7 @@ class LookupClient:
         done: Lookups so far.
     """
 
-    def __init__(self, server: Server, distribution: Distribution) -> None:
+    def __init__(self, server: PrivateServer, distribution: Distribution) -> None:
         """Connect."""
         self.done = 0
         self._choose, self._chooser = distribution.choose, random.Random(7)

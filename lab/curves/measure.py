@@ -23,7 +23,7 @@ from lab.harness.records import Data, NotShown
 from lab.harness.watch import SidecarSampler
 from lab.harness.workloads import scan
 from lab.processes.program import ProgramFailed
-from lab.servers import Server, start
+from lab.servers import PrivateServer, start
 from lab.servers.sql import global_status
 
 OPTIONS = {
@@ -55,7 +55,7 @@ _PARTS = 3
 """Of the counted time; the reads of the first are compared with those of the last."""
 
 
-def measure(workload: CurveWorkload, path: Path, server: Server, say: Callable[[str], None]) -> Data:
+def measure(workload: CurveWorkload, path: Path, server: PrivateServer, say: Callable[[str], None]) -> Data:
     """Measure a workload.
 
     Args:
@@ -77,7 +77,7 @@ def measure(workload: CurveWorkload, path: Path, server: Server, say: Callable[[
         raise NotShown(str(error)) from error
 
 
-def _measure(workload: CurveWorkload, path: Path, server: Server, say: Callable[[str], None]) -> Data:
+def _measure(workload: CurveWorkload, path: Path, server: PrivateServer, say: Callable[[str], None]) -> Data:
     with ExitStack() as servers, ExitStack() as loads, ThreadPoolExecutor(len(OTHERS)) as threads:
         say("the other servers start")
         servers.callback(server.kill)
@@ -110,7 +110,7 @@ def mebibytes(workload: CurveWorkload, times: float) -> int:
 class _Pool:
     """A server with a pool of a multiple of today's size."""
 
-    server: Server
+    server: PrivateServer
     workload: CurveWorkload
     times: float
     full_at: float | None = None  # pages read when it was full
@@ -167,7 +167,7 @@ class _Pool:
 
 
 @contextmanager
-def _scans(server: Server) -> Iterator[None]:
+def _scans(server: PrivateServer) -> Iterator[None]:
     """Scans of another table, each at a whole multiple of SCAN_EVERY on the clock, so that none is counted in part."""
     stop = threading.Event()
 

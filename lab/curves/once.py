@@ -16,7 +16,7 @@ from lab.curves.predict import advised, larger_pool
 from lab.harness.records import Data
 from lab.harness.watch import SidecarSampler
 from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, make_table
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 NAME = "everything-once"
 _MEBIBYTES = 20
@@ -29,7 +29,7 @@ _LONGEST = 3600.0
 TIMES = 4.0
 
 
-def measure(path: Path, server: Server, say: Callable[[str], None]) -> Data:
+def measure(path: Path, server: PrivateServer, say: Callable[[str], None]) -> Data:
     """Go once through a table, in batches by primary key, and record it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with server.connect() as connection:
@@ -44,7 +44,7 @@ def measure(path: Path, server: Server, say: Callable[[str], None]) -> Data:
     return {"rows": PAGES * ROWS_PER_PAGE, "mebibytes": _MEBIBYTES}
 
 
-def _read_part(server: Server, second: int) -> None:
+def _read_part(server: PrivateServer, second: int) -> None:
     """A second's share of the rows."""
     rows = PAGES * ROWS_PER_PAGE // (_SECONDS * _BATCHES) + 1
     began = time.monotonic()

@@ -23,7 +23,7 @@ from lab.processes.usage import cpu_seconds
 from lab.reports import pictures
 from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, GREEN, INK, MEASURED, MODEL, ORANGE, label, thousands
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_number
 
 Say = Callable[[str], None]
@@ -47,7 +47,7 @@ _COUNTERS = {
 }
 
 
-def make_items(server: Server) -> None:
+def make_items(server: PrivateServer) -> None:
     """Create the published table in the published way: doubled with only its key, then filled.
 
     The rows grow, so that every page splits, and the new halves go to the end of the file.
@@ -72,7 +72,7 @@ def make_items(server: Server) -> None:
     )
 
 
-def copy_in_order(server: Server) -> None:
+def copy_in_order(server: PrivateServer) -> None:
     """Create a copy with pages in key order, like a table with insertions only at its end."""
     execute(
         server,
@@ -82,7 +82,7 @@ def copy_in_order(server: Server) -> None:
     )
 
 
-def subtrees(server: Server, table: str) -> int:
+def subtrees(server: PrivateServer, table: str) -> int:
     """Subtrees of the root of its clustered index, the units of a parallel read; from the data file of an idle server.
 
     Counts PAGE_LEVEL (page0types.h) in pages of the type FIL_PAGE_INDEX (fil0types.h).
@@ -97,7 +97,7 @@ def subtrees(server: Server, table: str) -> int:
     return levels[max(levels) - 1]
 
 
-def _count(server: Server, table: str, threads: int) -> dict[str, float]:
+def _count(server: PrivateServer, table: str, threads: int) -> dict[str, float]:
     """One COUNT(*) of an open table.
 
     Returns:
@@ -122,7 +122,7 @@ def _count(server: Server, table: str, threads: int) -> dict[str, float]:
     return {"seconds": round(took, 4), "threads_made": threads_made, "load": os.getloadavg()[0]} | spent
 
 
-def _counters(server: Server, table: str) -> dict[str, float]:
+def _counters(server: PrivateServer, table: str) -> dict[str, float]:
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb%'")
         status = dict(cursor.fetchall())
@@ -135,7 +135,7 @@ def _counters(server: Server, table: str) -> dict[str, float]:
     return counters | {"cpu_seconds": round(cpu_seconds(server.pid), 2), "wait_seconds": wait_seconds}
 
 
-def measure(server: Server, say: Say, tables: Sequence[str], threads: Sequence[int]) -> Data:
+def measure(server: PrivateServer, say: Say, tables: Sequence[str], threads: Sequence[int]) -> Data:
     """Count every table with every number of threads, in rounds, each time after a restart."""
     say("filling the table")
     make_items(server)

@@ -20,7 +20,7 @@ from lab.harness.workloads import SCHEMA, count, scan_slowly
 from lab.lru_scenarios import CLEANER_SECONDS, PARALLEL_READ_THREADS, Reader, dumped, play, table_name
 from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, GREEN, INK, ORANGE, PINK
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 SHORT, LONG, LONG_UK = "short", "long", "long_uk"
 
@@ -182,8 +182,8 @@ CASES = (PARALLEL, OTHER_ORDER, ONE, SLOWED, WHERE, ALL_FITS)
 """In the order of the table."""
 
 
-def _measure(*cases: PublishedCase) -> Callable[[Server, Callable[[str], None]], Data]:
-    def run(server: Server, say: Callable[[str], None]) -> Data:
+def _measure(*cases: PublishedCase) -> Callable[[PrivateServer, Callable[[str], None]], Data]:
+    def run(server: PrivateServer, say: Callable[[str], None]) -> Data:
         data = {}
         for case in cases:
             say(f"case {case.name}")
@@ -194,7 +194,7 @@ def _measure(*cases: PublishedCase) -> Callable[[Server, Callable[[str], None]],
     return run
 
 
-def _plain(server: Server) -> Data:
+def _plain(server: PrivateServer) -> Data:
     """The cost of COUNT(*) of the table with a secondary index, with a free choice of the index."""
     with server.connect() as connection:
         figures = measure(server, partial(count, connection, table_name(LONG_UK, PAGES[LONG_UK])))

@@ -15,7 +15,7 @@ from lab.harness.records import Data, Part
 from lab.lru_scenarios import CLEANER_SECONDS, MYSQL, dumped, load, play
 from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, GREEN, ORANGE, PINK
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 GROUP = "experiments/E3"
 PUBLISHED = {37: (45.71, 44.90, 24.44, 13.32, 13.12), 95: (35.87, 6.95, 6.95, 7.30, 7.03)}
@@ -84,8 +84,8 @@ def scenario(server: str, run: ScanRun) -> Scenario:
     )
 
 
-def _measure(name: str) -> Callable[[Server, Callable[[str], None]], Data]:
-    def run(server: Server, say: Callable[[str], None]) -> Data:
+def _measure(name: str) -> Callable[[PrivateServer, Callable[[str], None]], Data]:
+    def run(server: PrivateServer, say: Callable[[str], None]) -> Data:
         played = {}
         for form in RUNS[name]:
             say(form.key)

@@ -18,7 +18,7 @@ from lab.harness.records import Data, Part
 from lab.programs import sysbench
 from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, INK, ORANGE, thousands
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_number
 
 Say = Callable[[str], None]
@@ -87,7 +87,7 @@ SORT_BUFFER = 1_048_576
 """innodb_sort_buffer_size of releases before 8.0.27 and of the published build on 8.0.13: the default, bytes."""
 
 
-def _temporary(server: Server, what: str) -> float:
+def _temporary(server: PrivateServer, what: str) -> float:
     return query_number(
         server,
         f"SELECT {what} FROM performance_schema.file_summary_by_event_name"
@@ -103,7 +103,7 @@ COUNTERS: Counters = {
 """Bytes written to temporary files; seconds of all threads in writing and reading them; pages read."""
 
 
-def _build(server: Server, variables: Variables) -> Figures:
+def _build(server: PrivateServer, variables: Variables) -> Figures:
     """Build the index with these session variables, and drop it."""
     with server.connect() as connection, connection.cursor() as cursor:
         for name, value in variables.items():
@@ -114,7 +114,7 @@ def _build(server: Server, variables: Variables) -> Figures:
     return {name: round(value, 3) for name, value in figures.items()}
 
 
-def measure(server: Server, say: Say, settings: Mapping[str, Variables]) -> Data:
+def measure(server: PrivateServer, say: Say, settings: Mapping[str, Variables]) -> Data:
     """Build the index with each setting in turn, in rounds."""
     say("filling the table")
     sysbench.prepare(server, "oltp_read_only", table_size=ROWS, create_secondary=False)
@@ -131,7 +131,7 @@ def measure(server: Server, say: Say, settings: Mapping[str, Variables]) -> Data
     }
 
 
-def _entry_bytes(server: Server) -> float:
+def _entry_bytes(server: PrivateServer) -> float:
     """Mean bytes of an entry's columns: c and the primary key, an INT."""
     return 4.0 + query_number(server, f"SELECT AVG(LENGTH(c)) FROM {TABLE}")
 

@@ -29,7 +29,7 @@ from lab.harness.workloads import SCHEMA, insert_rows
 from lab.programs import sysbench
 from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, INK, ORANGE, PINK, label, thousands
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_number
 
 SETTINGS = ("none", "all")
@@ -59,7 +59,7 @@ _SCALED = _OPTIONS | {
 }
 
 
-def fits(server: Server, say: Callable[[str], None]) -> Data:
+def fits(server: PrivateServer, say: Callable[[str], None]) -> Data:
     """The published commands, on a new table each time; then the same load on all rows of the last table."""
     runs: dict[str, dict[str, list[Figures]]] = {
         load: {setting: [] for setting in SETTINGS} for load in ("typed", "whole")
@@ -81,7 +81,7 @@ def fits(server: Server, say: Callable[[str], None]) -> Data:
     return _numbers(server, runs, indexes, "k_1", K_ENTRY)
 
 
-def too_large(server: Server, say: Callable[[str], None]) -> Data:
+def too_large(server: PrivateServer, say: Callable[[str], None]) -> Data:
     """Sysbench inserts rows; its index on k, with keys in random order, is more than twice as large as the pool."""
     say("making the table")
     _make_large(server)
@@ -96,7 +96,7 @@ def too_large(server: Server, say: Callable[[str], None]) -> Data:
     return _numbers(server, runs, indexes, "k_1", K_ENTRY)
 
 
-def random_keys(server: Server, say: Callable[[str], None]) -> Data:
+def random_keys(server: PrivateServer, say: Callable[[str], None]) -> Data:
     """Rows are inserted, 200 a statement, into a table with three random indexes that are larger than the pool."""
     say("making the table")
     make_random_table(server, RANDOM_ROWS, RANDOM_POOL)
@@ -117,7 +117,7 @@ def random_keys(server: Server, say: Callable[[str], None]) -> Data:
     return _numbers(server, runs, indexes, "k", RANDOM_ENTRY)
 
 
-def _make_large(server: Server) -> None:
+def _make_large(server: PrivateServer) -> None:
     """Sysbench fills a quarter; the server doubles it twice, which is faster and leaves the index as inserts do."""
     sysbench.prepare(server, INSERT, table_size=LARGE_KEYS, secondary=True, rand_type="uniform")
     table = f"{sysbench.SCHEMA}.sbtest1"
@@ -126,7 +126,7 @@ def _make_large(server: Server) -> None:
     server.restart({"innodb-buffer-pool-size": LARGE_POOL})
 
 
-def _sysbench(server: Server, test: str, *, seconds: int = 0, events: int = 0, **options: str | int) -> Figures:
+def _sysbench(server: PrivateServer, test: str, *, seconds: int = 0, events: int = 0, **options: str | int) -> Figures:
     reports: list[sysbench.SysbenchReport] = []
 
     def work() -> None:
@@ -144,7 +144,7 @@ def _sysbench(server: Server, test: str, *, seconds: int = 0, events: int = 0, *
     }
 
 
-def _file_reads(server: Server, file: str) -> float:
+def _file_reads(server: PrivateServer, file: str) -> float:
     files = f"performance_schema.file_summary_by_instance WHERE FILE_NAME LIKE '%/{file}'"
     return query_number(server, f"SELECT COALESCE(SUM(COUNT_READ), 0) FROM {files}")
 
@@ -160,13 +160,13 @@ COUNTERS: Counters = {
 }
 
 
-def _measured(server: Server, work: Callable[[], None]) -> Figures:
+def _measured(server: PrivateServer, work: Callable[[], None]) -> Figures:
     """Seconds, pages read and merges during the work."""
     figures = measure(server, work, counters=COUNTERS)
     return figures | {"change_buffer_pages": innodb_metric(server, "ibuf_size")}
 
 
-def _switch(server: Server, setting: str) -> None:
+def _switch(server: PrivateServer, setting: str) -> None:
     """Set innodb_change_buffering; for none, wait until the buffer is empty."""
     execute(server, f"SET GLOBAL innodb_change_buffering = {setting}")
     deadline = time.monotonic() + EMPTY_SECONDS
@@ -176,7 +176,7 @@ def _switch(server: Server, setting: str) -> None:
         time.sleep(0.1)
 
 
-def _leaf_pages(server: Server, schema: str) -> dict[str, int]:
+def _leaf_pages(server: PrivateServer, schema: str) -> dict[str, int]:
     """Leaf pages by index, from the last statistics."""
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute(
@@ -186,7 +186,7 @@ def _leaf_pages(server: Server, schema: str) -> dict[str, int]:
         return {str(name): int(pages) for name, pages in cursor.fetchall()}
 
 
-def _cached(server: Server, index: str) -> float:
+def _cached(server: PrivateServer, index: str) -> float:
     """An index's leaf pages in the pool."""
     return query_number(
         server,
@@ -196,7 +196,7 @@ def _cached(server: Server, index: str) -> float:
 
 
 def _numbers(
-    server: Server,
+    server: PrivateServer,
     runs: dict[str, dict[str, list[Figures]]],
     indexes: dict[str, int],
     named: str,

@@ -14,7 +14,7 @@ from lab.gauntlet.workload import ClientWork
 from lab.harness import workloads
 from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, ask, look_up_pages
 from lab.programs import sysbench
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 Connection: TypeAlias = "pymysql.Connection[Any]"
 
@@ -166,7 +166,7 @@ def once(first: ClientWork, later: ClientWork) -> ClientWork:
     return lambda connection, chooser, number: (later if number else first)(connection, chooser, number)
 
 
-def sysbench_run(test: str, events: int, **options: Any) -> Callable[[Server], ClientWork]:
+def sysbench_run(test: str, events: int, **options: Any) -> Callable[[PrivateServer], ClientWork]:
     """So many events of one of sysbench's tests a round, with two threads."""
     return lambda server: (
         lambda _, __, number: sysbench.run(server, test, threads=2, events=events, rand_seed=number + 1, **options)

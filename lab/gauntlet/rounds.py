@@ -19,7 +19,7 @@ from lab.gauntlet.workload import GauntletWorkload
 from lab.harness.measure import Figures, innodb_metric, pages_read
 from lab.harness.watch import SidecarSampler
 from lab.harness.workloads import ask
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import global_status
 
 _FILES = (
@@ -41,7 +41,7 @@ class LoadRounds:
         seconds: The duration of each round, its rest included.
     """
 
-    def __init__(self, server: Server, workload: GauntletWorkload, sidecar: SidecarSampler) -> None:
+    def __init__(self, server: PrivateServer, workload: GauntletWorkload, sidecar: SidecarSampler) -> None:
         self._server, self._sidecar, self._period = server, sidecar, workload.period
         self.cycle = workload.cycle
         self._clients = {**workload.clients, **{name: make(server) for name, make in workload.programs.items()}}
@@ -102,7 +102,7 @@ class LoadRounds:
             share.result()
 
 
-def _counted(server: Server) -> Figures:
+def _counted(server: PrivateServer) -> Figures:
     """The server's counters now."""
     with server.connect() as connection:
         files = {str(name): float(reads) for name, reads in ask(connection, _FILES)}

@@ -10,7 +10,7 @@ from statistics import fmean
 import pymysql
 
 from advisor.contract.recommendation import Action, Advice, Change, Effect, Recommendation
-from exporter.server import Server as WatchedServer
+from exporter.server import Server
 from lab.gauntlet.record import FEW, FollowedAdvice, GauntletRecord, PromisedSaving, RoundFigure
 from lab.gauntlet.rounds import BUSY, MERGES, READ, WRITTEN, LoadRounds, column, noise
 from lab.gauntlet.workload import GauntletWorkload
@@ -20,7 +20,7 @@ from lab.harness.records import Data, NotShown, Part
 from lab.harness.watch import SidecarSampler, judge, rules
 from lab.harness.workloads import make_table, scan
 from lab.processes.program import ProgramFailed
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 INTERVAL = 0.1
@@ -82,7 +82,7 @@ Rounds = Sequence[Figures]
 def part(workload: GauntletWorkload, server: str) -> Part:
     """A workload on a server, as a part of a campaign."""
 
-    def run(running: Server, say: Say) -> Data:
+    def run(running: PrivateServer, say: Say) -> Data:
         try:
             return trial(workload, running, say).model_dump(mode="json")
         except (pymysql.MySQLError, ProgramFailed, KeyError) as error:
@@ -91,7 +91,7 @@ def part(workload: GauntletWorkload, server: str) -> Part:
     return Part(f"gauntlet/{server}", workload.name, server, workload.options_on(server), run)
 
 
-def trial(workload: GauntletWorkload, server: Server, say: Say) -> GauntletRecord:
+def trial(workload: GauntletWorkload, server: PrivateServer, say: Say) -> GauntletRecord:
     """Watch a workload, follow what is advised, and measure."""
     say("its tables are made")
     _prepare(workload, server)
@@ -124,7 +124,7 @@ def trial(workload: GauntletWorkload, server: Server, say: Say) -> GauntletRecor
     )
 
 
-def _prepare(workload: GauntletWorkload, server: Server) -> None:
+def _prepare(workload: GauntletWorkload, server: PrivateServer) -> None:
     """Create the tables and empty the pool; a slow shutdown leaves nothing to purge (see `emptied`)."""
     with server.connect() as connection:
         for table, pages in workload.tables.items():
@@ -138,7 +138,7 @@ def _prepare(workload: GauntletWorkload, server: Server) -> None:
     _fill(workload, server)
 
 
-def _fill(workload: GauntletWorkload, server: Server) -> None:
+def _fill(workload: GauntletWorkload, server: PrivateServer) -> None:
     """Fill the pool with another table."""
     if workload.filled:
         with server.connect() as connection:
@@ -179,7 +179,7 @@ def _watch(workload: GauntletWorkload, rounds: LoadRounds, sidecar: SidecarSampl
         done += rounds.run(1)
 
 
-def _unexpected(workload: GauntletWorkload, advice: Advice, server: WatchedServer) -> Iterator[str]:
+def _unexpected(workload: GauntletWorkload, advice: Advice, server: Server) -> Iterator[str]:
     """What is not as the workload expects."""
     fired = [finding.rule for finding in advice.recommendations]
     able = {rule.id for rule in rules() if server in rule.file.applies}
@@ -195,7 +195,7 @@ def _unexpected(workload: GauntletWorkload, advice: Advice, server: WatchedServe
 
 
 def _followed(
-    workload: GauntletWorkload, server: Server, rounds: LoadRounds, *, advice: Advice, before: Rounds, say: Say
+    workload: GauntletWorkload, server: PrivateServer, rounds: LoadRounds, *, advice: Advice, before: Rounds, say: Say
 ) -> Iterator[FollowedAdvice]:
     """Follow each finding and each alternative alone, measure, and take it back.
 
@@ -247,7 +247,7 @@ def _followed(
 
 
 def _after(
-    server: Server, rounds: LoadRounds, changes: tuple[Change, ...], actions: tuple[Action, ...], before: Rounds
+    server: PrivateServer, rounds: LoadRounds, changes: tuple[Change, ...], actions: tuple[Action, ...], before: Rounds
 ) -> tuple[tuple[str, ...], str, Rounds]:
     """Follow advice and take it back: what was executed, what was refused, and the rounds in between."""
     following, refused, after = Following(server), "", list(before)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pymysql
 
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 ClientWork = Callable[["pymysql.Connection[Any]", random.Random, int], object]
 """A client's share of a round: its connection, its own random numbers, and the round's number, from 0."""
@@ -60,9 +60,9 @@ class GauntletWorkload:
     about: str
     expectation: str
     clients: Mapping[str, ClientWork] = field(default_factory=dict)
-    programs: Mapping[str, Callable[[Server], ClientWork]] = field(default_factory=dict)
+    programs: Mapping[str, Callable[[PrivateServer], ClientWork]] = field(default_factory=dict)
     tables: Mapping[str, int] = field(default_factory=dict)
-    prepare: Callable[[Server], None] | None = None
+    prepare: Callable[[PrivateServer], None] | None = None
     options: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     servers: tuple[str, ...] = SERVERS
     period: float = 1.15

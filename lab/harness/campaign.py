@@ -18,7 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from lab.harness.records import NotNow, NotShown, Part, PartResult
 from lab.packages import cache
-from lab.packages.cache import REPOSITORY, Unavailable
+from lab.packages.cache import REPOSITORY, UnavailableHere
 from lab.servers import StartError, interrupt_on_signals, start
 
 FAILED, UNAVAILABLE, INTERRUPTED = 1, 2, 130
@@ -160,7 +160,7 @@ class Campaign:
                 with start(part.server, part.options, origin=origin) as server:
                     version = server.version
                     data = part.run(server, self._reporter.say)
-            except Unavailable as error:
+            except UnavailableHere as error:
                 self.unavailable[str(part)] = str(error)
                 self._reporter.end(str(part), f"not done: the server is unavailable here: {error}")
                 return None

@@ -10,7 +10,7 @@ import pymysql
 from advisor.contract.recommendation import Action, Change
 from advisor.contract.settings import SETTINGS
 from lab.harness.records import NotShown
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 RESIZING_SECONDS = 60.0
@@ -26,7 +26,7 @@ class Following:
         taken_back: The same of the rollback.
     """
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: PrivateServer) -> None:
         self.server = server
         self.applied: list[str] = []
         self.taken_back: list[str] = []

@@ -14,27 +14,27 @@ from pathlib import Path
 
 from lab.harness.records import NotShown
 from lab.processes.usage import cpu_seconds
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import global_status, query_number
 
 Figures = dict[str, float]
 Work = Callable[[], object]
 """What it returns is ignored."""
-Counters = dict[str, Callable[[Server], float]]
+Counters = dict[str, Callable[[PrivateServer], float]]
 """By the figure's name, what reads a counter."""
 
 
-def pool_statistic(server: Server, column: str) -> float:
+def pool_statistic(server: PrivateServer, column: str) -> float:
     """A column of INNODB_BUFFER_POOL_STATS, summed over all instances of the buffer pool."""
     return query_number(server, f"SELECT SUM({column}) FROM information_schema.INNODB_BUFFER_POOL_STATS")
 
 
-def pages_read(server: Server) -> int:
+def pages_read(server: PrivateServer) -> int:
     """Pages read by all instances of the buffer pool since the server's start."""
     return int(pool_statistic(server, "NUMBER_PAGES_READ"))
 
 
-def leaf_pages(server: Server, schema: str, table: str) -> int:
+def leaf_pages(server: PrivateServer, schema: str, table: str) -> int:
     """Leaf pages of a table's clustered index, from InnoDB's persistent statistics."""
     return int(
         query_number(
@@ -45,7 +45,7 @@ def leaf_pages(server: Server, schema: str, table: str) -> int:
     )
 
 
-def innodb_metric(server: Server, name: str) -> int:
+def innodb_metric(server: PrivateServer, name: str) -> int:
     """A counter of INNODB_METRICS, 0 where the server has none. Its lower half: MariaDB's upper half is garbage."""
     lower = "COALESCE(SUM(COUNT & 4294967295), 0)"
     return int(query_number(server, f"SELECT {lower} FROM information_schema.INNODB_METRICS WHERE NAME = '{name}'"))
@@ -74,7 +74,7 @@ class WorkMeter:
         pause: Seconds after each run, which do not count as its duration.
     """
 
-    def __init__(self, server: Server, work: Work, counters: Counters = PAGES, pause: float = 0.0) -> None:
+    def __init__(self, server: PrivateServer, work: Work, counters: Counters = PAGES, pause: float = 0.0) -> None:
         self._server, self._work, self._counters, self._pause = server, work, counters, pause
         self._took: list[float] = []
         self._before = self._read()
@@ -104,7 +104,7 @@ class WorkMeter:
 
 
 def measure(
-    server: Server,
+    server: PrivateServer,
     work: Work,
     times: int = 1,
     *,

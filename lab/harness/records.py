@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.packages.cache import REPOSITORY
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 FOLDER = REPOSITORY / "lab" / "records"
 USUAL_SECONDS = 30.0
@@ -46,7 +46,7 @@ class Part:
     name: str
     server: str
     options: Mapping[str, str]
-    run: Callable[[Server, Callable[[str], None]], Data]
+    run: Callable[[PrivateServer, Callable[[str], None]], Data]
     origin: Callable[[], Path] | None = None
     version: str = ""
 

@@ -24,7 +24,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.snapshot import ConfiguredMachine, Snapshot
 from lab.harness.measure import PAGES, Counters, Figures, Work, WorkMeter
 from lab.packages.cache import REPOSITORY
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 RULES_FOLDER = REPOSITORY / "rules"
 LONGEST = 3600.0
@@ -86,7 +86,7 @@ class SidecarSampler:
 
     def __init__(
         self,
-        server: Server,
+        server: PrivateServer,
         user: str = "root",
         machine: ConfiguredMachine | None = None,
         *,
@@ -131,7 +131,7 @@ class SidecarSampler:
 
 
 def snapshots(
-    server: Server,
+    server: PrivateServer,
     work: Work,
     times: int,
     *,
@@ -155,7 +155,7 @@ def snapshots(
 
 
 def watch(
-    server: Server,
+    server: PrivateServer,
     work: Work,
     times: int,
     *,
@@ -170,6 +170,6 @@ def watch(
     return seen, meter.figures(pieces)
 
 
-def observed_window(server: Server, work: Work, times: int, user: str = "root") -> Window:
+def observed_window(server: PrivateServer, work: Work, times: int, user: str = "root") -> Window:
     """The window of these snapshots."""
     return Window.of(snapshots(server, work, times, user=user), longest=LONGEST)

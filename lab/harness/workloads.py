@@ -13,7 +13,7 @@ from typing import Any, Self
 import pymysql
 
 from advisor.models.lru.scenario import Points
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 SCHEMA = "shop"
 ROWS_PER_PAGE = 8
@@ -23,7 +23,7 @@ Connect = Callable[[], "pymysql.Connection[Any]"]
 
 
 @contextmanager
-def emptied(server: Server, tables: Mapping[str, int]) -> Iterator[pymysql.Connection[Any]]:
+def emptied(server: PrivateServer, tables: Mapping[str, int]) -> Iterator[pymysql.Connection[Any]]:
     """Create tables of so many pages and empty the pool; yields a connection.
 
     A slow shutdown leaves nothing to purge: MariaDB's purge visits every inserted row and would fill the pool with the
@@ -45,7 +45,7 @@ def ask(connection: pymysql.Connection[Any], sql: str) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def with_connection(server: Server, work: Callable[..., object], *arguments: Any) -> Callable[[], None]:
+def with_connection(server: PrivateServer, work: Callable[..., object], *arguments: Any) -> Callable[[], None]:
     """The work on a connection of its own each time, such as over restarts of the server."""
 
     def step() -> None:

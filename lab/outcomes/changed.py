@@ -25,7 +25,7 @@ from lab.outcomes.record import CHANGES, ChangesRecord
 from lab.proofs.harm import AFTER, BEFORE, OLD_SUBLIST, UNBUFFERED, WINDOW, HarmfulChange, graded, watch_windows
 from lab.proofs.insert_load import BUFFERED, PREPARING, RARELY_MERGED
 from lab.proofs.scans import POOL
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 WINDOWS = 60
@@ -47,7 +47,7 @@ _HISTORY = 2 * LIMIT + 1
 Say = Callable[[str], None]
 
 
-def _change(change: HarmfulChange, server: Server, say: Say) -> ChangesRecord:
+def _change(change: HarmfulChange, server: PrivateServer, say: Say) -> ChangesRecord:
     """Change a setting that does harm under its load."""
     with change.load(server) as (settle, _):
         settle()
@@ -124,7 +124,7 @@ def _back_up(connection: pymysql.Connection[Any], day: WorkingDay) -> None:
     time.sleep(0.5)
 
 
-def _ordinary(server: Server, say: Say) -> ChangesRecord:
+def _ordinary(server: PrivateServer, say: Say) -> ChangesRecord:
     """Record ordinary work for hours, and put changes without effect into the recording.
 
     The recording is replayed once for each window between two changes, so that a change comes in each window.
@@ -171,7 +171,9 @@ def _with_placebos(history: Sequence[Snapshot], shift: int) -> list[Snapshot]:
     return altered
 
 
-def _part(name: str, server: str, options: Mapping[str, str], work: Callable[[Server, Say], ChangesRecord]) -> Part:
+def _part(
+    name: str, server: str, options: Mapping[str, str], work: Callable[[PrivateServer, Say], ChangesRecord]
+) -> Part:
     return Part(
         CHANGES,
         f"{name}, {server}",

@@ -24,7 +24,7 @@ from lab.harness.watch import judge, reasons, the_rule, watch
 from lab.harness.workloads import BackgroundLoad, emptied, look_up_pages, scan
 from lab.outcomes.record import OUTCOMES, OutcomeRecord
 from lab.proofs.harm import WINDOW, graded
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 SERVERS = ("mysql-9.7", "mariadb-11.8")
 SCANNED, HOT, BATCH = "orders", "items", "archive"
@@ -62,19 +62,19 @@ class FollowedLoad:
     about: str
     rule: str
     per_work: bool
-    running: Callable[[Server], AbstractContextManager[RunningLoad]]
+    running: Callable[[PrivateServer], AbstractContextManager[RunningLoad]]
     with_batch: bool = False
 
     def parts(self) -> list[Part]:
         """One for each server."""
         return [Part(OUTCOMES, f"{self.name}, {server}", server, OPTIONS[server], self._run) for server in SERVERS]
 
-    def _run(self, server: Server, say: Callable[[str], None]) -> Data:
+    def _run(self, server: PrivateServer, say: Callable[[str], None]) -> Data:
         return _follow(self, server, say).model_dump(mode="json")
 
 
 @contextmanager
-def _scans(server: Server) -> Iterator[RunningLoad]:
+def _scans(server: PrivateServer) -> Iterator[RunningLoad]:
     """Scans of a table that the old sublist does not hold, beside lookups."""
     with emptied(server, {SCANNED: SCANNED_PAGES, HOT: HOT_PAGES, BATCH: BATCH_PAGES}) as connection:
         scan(connection, BATCH)
@@ -84,7 +84,7 @@ def _scans(server: Server) -> Iterator[RunningLoad]:
 
 
 @contextmanager
-def _lookups(server: Server) -> Iterator[RunningLoad]:
+def _lookups(server: PrivateServer) -> Iterator[RunningLoad]:
     """Lookups over more pages than the pool has."""
     with emptied(server, {HOT: SPREAD_PAGES}) as connection:
         look_up_pages(connection, HOT, range(SPREAD_PAGES))
@@ -104,7 +104,7 @@ def _look_up(connection: pymysql.Connection[Any], table: str, pages: int, times:
     look_up_pages(connection, table, [random.randrange(pages) for _ in range(times)])
 
 
-def _follow(load: FollowedLoad, server: Server, say: Callable[[str], None]) -> OutcomeRecord:
+def _follow(load: FollowedLoad, server: PrivateServer, say: Callable[[str], None]) -> OutcomeRecord:
     """Watch a load, follow the advice by hand, and watch what becomes of it.
 
     Raises:

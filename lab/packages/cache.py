@@ -11,7 +11,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-class Unavailable(Exception):
+class UnavailableHere(Exception):
     """Something is unavailable on this machine; the text is one line that says what and why."""
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from lab.packages.cache import Unavailable
-from lab.processes.program import Program, ProgramFailed
+from lab.packages.cache import UnavailableHere
+from lab.processes.program import ChildProcess, ProgramFailed
 
 
 def run(
@@ -30,11 +30,11 @@ def run(
         tell: Receives the output so far, again and again.
 
     Raises:
-        Unavailable: It failed or exceeded the limit; the text ends with its last line of output.
+        UnavailableHere: It failed or exceeded the limit; the text ends with its last line of output.
     """
-    with Program(Path(command[0]).name, command, environment, folder=folder) as program:
+    with ChildProcess(Path(command[0]).name, command, environment, folder=folder) as program:
         try:
             program.finish(seconds, tell)
         except ProgramFailed as error:
             lines = str(error).splitlines()
-            raise Unavailable(f"{what}: {lines[0]} {lines[-1]}" if lines[1:] else f"{what}: {lines[0]}") from None
+            raise UnavailableHere(f"{what}: {lines[0]} {lines[-1]}" if lines[1:] else f"{what}: {lines[0]}") from None

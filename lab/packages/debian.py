@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lab.packages import cache
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 
 APT = Path("/etc/apt")
 NOT_A_BASE_SUITE = re.compile(r"-(updates|security|backports|proposed)\b|/")
@@ -28,7 +28,7 @@ def unpacked(suite: str, package: str, *more: str) -> Path:
         more: Further packages for the same tree.
 
     Raises:
-        Unavailable: There is no apt, no such suite or package, or the mirror does not answer.
+        UnavailableHere: There is no apt, no such suite or package, or the mirror does not answer.
     """
     arch = architecture()
     names = "+".join((package, *more))
@@ -50,10 +50,10 @@ def command(root: Path, program: str) -> list[str]:
         program: The program's path in the tree, such as `usr/sbin/mysqld`.
 
     Raises:
-        Unavailable: The tree holds no such program, or no loader.
+        UnavailableHere: The tree holds no such program, or no loader.
     """
     if not (root / program).is_file():
-        raise Unavailable(f"{program} is not in {root.name}")
+        raise UnavailableHere(f"{program} is not in {root.name}")
     # The names ld-linux-*.so.* may be symbolic links to the loader's place in an installed system.
     loaders = (
         loader
@@ -64,7 +64,7 @@ def command(root: Path, program: str) -> list[str]:
     )
     loader = next(loaders, None)
     if loader is None:
-        raise Unavailable(f"no loader is in {root.name}")
+        raise UnavailableHere(f"no loader is in {root.name}")
     return [str(loader), "--library-path", libraries(root), str(root / program)]
 
 
@@ -88,7 +88,7 @@ def source(suite: str, apt: Path = APT) -> str:
         apt: The folder of apt's configuration.
 
     Raises:
-        Unavailable: The machine has no source for packages.
+        UnavailableHere: The machine has no source for packages.
     """
     for stanza in _stanzas(apt):
         uris, signed = stanza.get("uris", "").split(), stanza.get("signed-by", "")
@@ -98,7 +98,7 @@ def source(suite: str, apt: Path = APT) -> str:
             if signed:
                 lines.append(f"Signed-By: {signed}")
             return "\n".join(lines) + "\n"
-    raise Unavailable("apt's configuration names no source of Debian packages")
+    raise UnavailableHere("apt's configuration names no source of Debian packages")
 
 
 def _stanzas(apt: Path) -> Iterator[dict[str, str]]:
@@ -121,10 +121,10 @@ def architecture() -> str:
     """Debian's name of this machine's architecture, such as ``amd64``.
 
     Raises:
-        Unavailable: This is no Debian.
+        UnavailableHere: This is no Debian.
     """
     if not all(shutil.which(tool) for tool in ("apt-get", "dpkg", "dpkg-deb")):
-        raise Unavailable("Debian packages need apt-get and dpkg-deb, which this machine lacks")
+        raise UnavailableHere("Debian packages need apt-get and dpkg-deb, which this machine lacks")
     return subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
 
 
@@ -193,8 +193,8 @@ def _run(arguments: list[str], what: str) -> None:
             timeout=FETCH_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"{what}: {arguments[0]} took longer than {FETCH_SECONDS} s") from None
+        raise UnavailableHere(f"{what}: {arguments[0]} took longer than {FETCH_SECONDS} s") from None
     except subprocess.CalledProcessError as error:
         errors = [line for line in error.output.splitlines() if line.startswith(("E:", "dpkg-deb: error"))]
         # apt's lines name the mirror: fine on a terminal, where they say what failed.
-        raise Unavailable(f"{what}: {'; '.join(errors) or error.output.strip()[-300:]}") from None
+        raise UnavailableHere(f"{what}: {'; '.join(errors) or error.output.strip()[-300:]}") from None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from lab.packages import cache, client
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 
 BUILD_SECONDS = 3600
 """Time limit of a build: the control plane has 2,400 packages."""
@@ -27,7 +27,7 @@ def installed(name: str, version: str, package: str) -> Path:
         package: Its package, whose last part names the program.
 
     Raises:
-        Unavailable: There is no Go, or the modules are unavailable.
+        UnavailableHere: There is no Go, or the modules are unavailable.
     """
     return _kept(name, version, ["install", "-v", f"{package}@{version}"], None)
 
@@ -41,7 +41,7 @@ def built(name: str, module: Path, variables: Mapping[str, str] = types.MappingP
         variables: Values that the linker sets, by package and name.
 
     Raises:
-        Unavailable: There is no Go, or the modules that it needs are unavailable.
+        UnavailableHere: There is no Go, or the modules that it needs are unavailable.
     """
     linked = " ".join(["-s", *(f"-X {variable}={value}" for variable, value in variables.items())])
     content = b"".join(path.read_bytes() for path in sorted(module.iterdir())) + linked.encode()
@@ -53,7 +53,7 @@ def files(module: str, version: str, folder: str) -> Path:
     """A copy of a folder of a published module; empty for all of it.
 
     Raises:
-        Unavailable: There is no Go, or the module is unavailable.
+        UnavailableHere: There is no Go, or the module is unavailable.
     """
 
     def take(into: Path) -> None:
@@ -69,7 +69,7 @@ def files(module: str, version: str, folder: str) -> Path:
 def _go(name: str) -> str:
     go = shutil.which("go")
     if go is None:
-        raise Unavailable(f"{name} is built with Go, which this machine lacks")
+        raise UnavailableHere(f"{name} is built with Go, which this machine lacks")
     return go
 
 

@@ -30,7 +30,7 @@ class ProgramFailed(Exception):
     """A program did not start, ended early, took too long, or answers with an error; the text ends with its output."""
 
 
-class Program:
+class ChildProcess:
     """A program that runs while the context lasts. It, and all that it started, ends with the context and with us.
 
     Attributes:
@@ -159,8 +159,8 @@ class Program:
 
 
 def finish(name: str, command: Sequence[str], seconds: float, environment: Mapping[str, str] = _NONE) -> str:
-    """Run a program to its end, and return what it printed. Raises as `Program.finish`."""
-    with Program(name, command, environment) as program:
+    """Run a program to its end, and return what it printed. Raises as `ChildProcess.finish`."""
+    with ChildProcess(name, command, environment) as program:
         return program.finish(seconds)
 
 
@@ -171,7 +171,7 @@ def beside(name: str, command: Sequence[str], environment: Mapping[str, str] = _
     Raises:
         ProgramFailed: It ended before the context.
     """
-    with Program(name, command, environment) as program:
+    with ChildProcess(name, command, environment) as program:
         yield
         if program.ended():
             raise program.failure("ended early")

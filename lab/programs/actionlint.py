@@ -15,7 +15,7 @@ def program() -> Path:
     """Its path; the first call builds it.
 
     Raises:
-        Unavailable: It cannot be built here.
+        UnavailableHere: It cannot be built here.
     """
     return go.installed("actionlint", VERSION, _PACKAGE) / "actionlint"
 
@@ -24,7 +24,7 @@ def check(path: Path) -> str:
     """Its complaints about a workflow, one line each; empty if there are none.
 
     Raises:
-        Unavailable: It cannot be built here.
+        UnavailableHere: It cannot be built here.
     """
     # Without shellcheck and pyflakes: whether a machine has them must not decide.
     command = [str(program()), "-oneline", "-no-color", "-shellcheck=", "-pyflakes=", str(path)]

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lab.packages import cache, debian
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from lab.processes.ports import HOST
-from lab.processes.program import LISTENING, Program
+from lab.processes.program import LISTENING, ChildProcess
 
 SUITES = ("bookworm", "sid")
 """0.25, and Debian's newest."""
@@ -35,7 +35,7 @@ def configuration(webhook: str, **route: object) -> str:
 
 
 @contextlib.contextmanager
-def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0) -> Iterator[Program]:
+def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0) -> Iterator[ChildProcess]:
     """Start an Alertmanager on the loopback address, and stop it at the end.
 
     Args:
@@ -46,7 +46,7 @@ def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0
         port: Its port; 0 for any free one.
 
     Raises:
-        Unavailable: Alertmanager is unavailable here; the text says why.
+        UnavailableHere: Alertmanager is unavailable here; the text says why.
         ProgramFailed: It did not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0
         f"--web.listen-address={HOST}:{port}",
         "--cluster.listen-address=",
     )
-    with Program("Alertmanager", [*command(suite), *own, *more], log=log, listening=LISTENING) as program:
+    with ChildProcess("Alertmanager", [*command(suite), *own, *more], log=log, listening=LISTENING) as program:
         yield program
 
 
@@ -67,12 +67,12 @@ def command(suite: str) -> list[str]:
     """The command line, to be followed by flags. Paths in the flags must be absolute.
 
     Raises:
-        Unavailable: Alertmanager is unavailable here; the text says why.
+        UnavailableHere: Alertmanager is unavailable here; the text says why.
     """
     root = debian.unpacked(suite, PACKAGE)
     program = root / PROGRAM
     if not program.is_file():
-        raise Unavailable(f"{PROGRAM} is not in {root.name}")
+        raise UnavailableHere(f"{PROGRAM} is not in {root.name}")
 
     def patch(folder: Path) -> None:
         copy = folder / program.name

@@ -11,22 +11,22 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from lab.packages import debian
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 
 
 def program() -> tuple[Path, dict[str, str]]:
     """Its path and environment.
 
     Raises:
-        Unavailable: It is unavailable here.
+        UnavailableHere: It is unavailable here.
     """
     try:
         release = Path("/etc/os-release").read_text(encoding="utf-8")
     except OSError as error:
-        raise Unavailable(str(error)) from error
+        raise UnavailableHere(str(error)) from error
     suite = re.search(r"^VERSION_CODENAME=(\w+)", release, re.MULTILINE)
     if suite is None:
-        raise Unavailable("this machine is no Debian")
+        raise UnavailableHere("this machine is no Debian")
     root = debian.unpacked(suite[1], "chromium")
     return root / "usr/lib/chromium/chromium", {"LD_LIBRARY_PATH": debian.libraries(root)}
 
@@ -40,7 +40,7 @@ def running(home: Path, *arguments: str) -> Iterator[Browser]:
         arguments: More of its command line.
 
     Raises:
-        Unavailable: It is unavailable here.
+        UnavailableHere: It is unavailable here.
     """
     path, environment = program()
     with sync_playwright() as playwright:

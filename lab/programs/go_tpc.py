@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 
 from lab.packages import go
 from lab.processes.program import beside, finish
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 VERSION = "v1.0.7"
 SCHEMA = "tpcc"
@@ -14,22 +14,22 @@ PREPARE_SECONDS = 1200.0
 _PACKAGE = "github.com/pingcap/go-tpc/cmd/go-tpc"
 
 
-def prepare(server: Server, warehouses: int) -> None:
+def prepare(server: PrivateServer, warehouses: int) -> None:
     """Make the tables, some 75 MiB a warehouse.
 
     Raises:
-        Unavailable: It cannot be built here.
+        UnavailableHere: It cannot be built here.
         ProgramFailed: It failed.
     """
     command = _command(server, "prepare", warehouses, threads=2)
     finish("go-tpc prepare", [*command, "--no-check"], PREPARE_SECONDS)
 
 
-def running(server: Server, warehouses: int, *, seconds: int, threads: int = 1) -> AbstractContextManager[None]:
+def running(server: PrivateServer, warehouses: int, *, seconds: int, threads: int = 1) -> AbstractContextManager[None]:
     """Run transactions while the context lasts, which must be less than so many seconds.
 
     Raises:
-        Unavailable: It cannot be built here.
+        UnavailableHere: It cannot be built here.
         ProgramFailed: It ended before the context.
     """
     command = _command(server, "run", warehouses, threads)
@@ -37,7 +37,7 @@ def running(server: Server, warehouses: int, *, seconds: int, threads: int = 1) 
     return beside("go-tpc run", [*command, f"--time={seconds}s", "--ignore-error", "--silence"])
 
 
-def _command(server: Server, action: str, warehouses: int, threads: int) -> list[str]:
+def _command(server: PrivateServer, action: str, warehouses: int, threads: int) -> list[str]:
     return [
         str(go.installed("go-tpc", VERSION, _PACKAGE) / "go-tpc"),
         "tpcc",

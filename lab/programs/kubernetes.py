@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from lab.packages import debian, go
 from lab.packages.cache import REPOSITORY
 from lab.processes.ports import HOST, free_port
-from lab.processes.program import PLAIN, Program
+from lab.processes.program import PLAIN, ChildProcess
 
 VERSION, KWOK = "1.36.3", "v0.8.0"
 """Of the control plane (as in control_plane/go.mod), and of kwok."""
@@ -44,7 +44,7 @@ _LABELS = {"kubernetes.io/os": "linux", "disk": "ssd"}
 Manifest = dict[str, Any]
 
 
-class Refused(Exception):
+class ApiRefusal(Exception):
     """The API server refuses an object; the text is its own."""
 
 
@@ -66,7 +66,7 @@ class Kubernetes:
         """An object, or a list of them.
 
         Raises:
-            Refused: There is none.
+            ApiRefusal: There is none.
         """
         return self._ask("GET", path, query)
 
@@ -74,7 +74,7 @@ class Kubernetes:
         """Create an object, strictly: no unknown and no duplicate field is accepted. `dryRun="All"` keeps nothing.
 
         Raises:
-            Refused: It is invalid, or not admitted.
+            ApiRefusal: It is invalid, or not admitted.
         """
         path = self.path(manifest, namespace).rpartition("/")[0]
         return self._ask("POST", path, {"fieldValidation": "Strict", **query}, manifest)
@@ -83,7 +83,7 @@ class Kubernetes:
         """Apply an object on the server, strictly, and take all its fields over, as tools that follow a repository do.
 
         Raises:
-            Refused: It is invalid, or not admitted.
+            ApiRefusal: It is invalid, or not admitted.
         """
         query = {"fieldValidation": "Strict", "fieldManager": "lab", "force": "true"}
         return self._ask("PATCH", self.path(manifest, namespace), query, manifest, "application/apply-patch+yaml")
@@ -96,13 +96,13 @@ class Kubernetes:
             namespace: Its namespace, if it names none.
 
         Raises:
-            Refused: The server does not know the kind.
+            ApiRefusal: The server does not know the kind.
         """
         version = manifest["apiVersion"]
         base = f"/apis/{version}" if "/" in version else f"/api/{version}"
         kinds = {kind["kind"]: kind for kind in self.get(base)["resources"] if "/" not in kind["name"]}
         if manifest["kind"] not in kinds:
-            raise Refused(f"{version} has no {manifest['kind']}")
+            raise ApiRefusal(f"{version} has no {manifest['kind']}")
         kind, about = kinds[manifest["kind"]], manifest["metadata"]
         within = f"/namespaces/{about.get('namespace', namespace)}" if kind["namespaced"] else ""
         return f"{base}{within}/{kind['name']}/{about['name']}"
@@ -134,7 +134,7 @@ class Kubernetes:
         )
         if answer.is_error or "warning" in answer.headers:
             reason = answer.headers.get("warning") or answer.json().get("message", answer.text)
-            raise Refused(f"{method} {path}: {answer.status_code}: {reason}")
+            raise ApiRefusal(f"{method} {path}: {answer.status_code}: {reason}")
         return dict(answer.json())
 
 
@@ -146,7 +146,7 @@ def running(folder: Path) -> Iterator[Kubernetes]:
         folder: For data, certificates and logs.
 
     Raises:
-        Unavailable: A part is unavailable here; the text says why.
+        UnavailableHere: A part is unavailable here; the text says why.
         ProgramFailed: A part did not start; the text ends with its log.
     """
     etcd = debian.command(debian.unpacked(SUITE, "etcd-server"), "usr/bin/etcd")
@@ -192,8 +192,8 @@ def running(folder: Path) -> Iterator[Kubernetes]:
     nodes = [kwok, *alone[:1], "--manage-all-nodes=true", *(f"--config={path}" for path in files)]
     with ExitStack() as stack:
 
-        def start(name: str, command: Sequence[str]) -> Program:
-            return stack.enter_context(Program(name, command, log=folder / f"{name}.log"))
+        def start(name: str, command: Sequence[str]) -> ChildProcess:
+            return stack.enter_context(ChildProcess(name, command, log=folder / f"{name}.log"))
 
         start("etcd", etcd)
         start("kube-apiserver", api_server).wait_until(cluster.is_ready, READY_SECONDS)

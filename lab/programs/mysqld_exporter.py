@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lab.packages import debian
-from lab.processes.program import LISTENING, Program, version_of
-from lab.servers import Server
+from lab.processes.program import LISTENING, ChildProcess, version_of
+from lab.servers import PrivateServer
 
 SUITE, PACKAGE, PROGRAM = "sid", "prometheus-mysqld-exporter", "usr/bin/prometheus-mysqld-exporter"
 FLAGS = ("--collect.engine_innodb_status", "--collect.info_schema.innodb_metrics")
@@ -31,13 +31,13 @@ def version() -> str:
     """Its version, such as `0.19.0`.
 
     Raises:
-        Unavailable: mysqld_exporter is unavailable here.
+        UnavailableHere: mysqld_exporter is unavailable here.
     """
     return version_of(_command())
 
 
 @contextlib.contextmanager
-def running(server: Server, folder: Path, user: str, *more: str) -> Iterator[Program]:
+def running(server: PrivateServer, folder: Path, user: str, *more: str) -> Iterator[ChildProcess]:
     """Start it on a free port of the loopback address, and stop it at the end.
 
     Args:
@@ -47,7 +47,7 @@ def running(server: Server, folder: Path, user: str, *more: str) -> Iterator[Pro
         more: Further flags.
 
     Raises:
-        Unavailable: mysqld_exporter is unavailable here; the text says why.
+        UnavailableHere: mysqld_exporter is unavailable here; the text says why.
         ProgramFailed: It did not start.
     """
     options = folder / "mysqld_exporter.cnf"
@@ -55,7 +55,7 @@ def running(server: Server, folder: Path, user: str, *more: str) -> Iterator[Pro
     where = (f"--config.my-cnf={options}", "--web.listen-address=127.0.0.1:0")
     command = [*_command(), *where, *FLAGS, *more]
     log = folder / "mysqld_exporter.log"
-    with Program("mysqld_exporter", command, log=log, listening=LISTENING) as program:
+    with ChildProcess("mysqld_exporter", command, log=log, listening=LISTENING) as program:
         yield program
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from lab.packages import debian
-from lab.processes.program import LISTENING, PLAIN, Program, version_of
+from lab.processes.program import LISTENING, PLAIN, ChildProcess, version_of
 from lab.programs import promtool
 
 PROGRAM = "usr/bin/prometheus"
@@ -148,7 +148,7 @@ def version(suite: str = OLDEST) -> str:
     """The version of a suite's Prometheus, such as `2.42.0+ds`.
 
     Raises:
-        Unavailable: Prometheus is unavailable here.
+        UnavailableHere: Prometheus is unavailable here.
     """
     return version_of(debian.command(debian.unpacked(suite, promtool.PACKAGE), PROGRAM))
 
@@ -186,7 +186,7 @@ def running(
         port: Its port; 0 for any free one.
 
     Raises:
-        Unavailable: Prometheus is unavailable here; the text says why.
+        UnavailableHere: Prometheus is unavailable here; the text says why.
         ProgramFailed: It did not start, for example because of an invalid configuration or rule file.
     """
     command = debian.command(debian.unpacked(suite, promtool.PACKAGE), PROGRAM)
@@ -212,7 +212,7 @@ def running(
             *flags,
         )
         log = folder / "prometheus.log"
-        with Program("Prometheus", [*command, *all_flags], log=log, listening=LISTENING) as program:
+        with ChildProcess("Prometheus", [*command, *all_flags], log=log, listening=LISTENING) as program:
             prometheus = Prometheus(f"http://127.0.0.1:{program.port}", program.pid, configuration)
             # It listens before it has read its data and rules, and ends if these are invalid.
             program.wait_until(prometheus.is_ready, READY_SECONDS)

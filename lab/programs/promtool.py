@@ -17,7 +17,7 @@ def command(suite: str = OLDEST) -> list[str]:
     """The command line, to be followed by promtool's arguments.
 
     Raises:
-        Unavailable: promtool is unavailable here; the text says why.
+        UnavailableHere: promtool is unavailable here; the text says why.
     """
     return debian.command(debian.unpacked(suite, PACKAGE), PROGRAM)
 
@@ -26,7 +26,7 @@ def check_metrics(text: str) -> str:
     """The findings of ``promtool check metrics`` in a text of the classic format; empty for none.
 
     Raises:
-        Unavailable: promtool is unavailable here.
+        UnavailableHere: promtool is unavailable here.
     """
     done = _run(command(), "check", "metrics", text=text)
     return done.stdout or (f"promtool ended with status {done.returncode}" if done.returncode else "")
@@ -36,7 +36,7 @@ def check_rules(suite: str, *paths: Path) -> str:
     """The errors that ``promtool check rules`` finds in rule files; empty for none.
 
     Raises:
-        Unavailable: promtool is unavailable here.
+        UnavailableHere: promtool is unavailable here.
     """
     done = _run(command(suite), "check", "rules", "--lint=all", "--lint-fatal", *map(str, paths))
     return done.stdout if done.returncode else ""
@@ -46,7 +46,7 @@ def run_tests(path: Path, suite: str = OLDEST, *more: Path) -> str:
     """The failures of ``promtool test rules`` on a file, and on further ones; empty for none.
 
     Raises:
-        Unavailable: promtool is unavailable here.
+        UnavailableHere: promtool is unavailable here.
     """
     done = _run(command(suite), "test", "rules", *map(str, (path, *more)))
     return done.stdout if done.returncode else ""
@@ -56,7 +56,7 @@ def create_blocks(path: Path, data: Path, suite: str = OLDEST) -> None:
     """Write the samples of a text in OpenMetrics, which have times, into a Prometheus' data folder.
 
     Raises:
-        Unavailable: promtool is unavailable here.
+        UnavailableHere: promtool is unavailable here.
         ValueError: It refuses the text; its complaint.
     """
     kind = ("tsdb", "create-blocks-from", f"--max-block-duration={LONGEST_BLOCK}", "openmetrics")

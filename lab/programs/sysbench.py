@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from lab.packages import debian
 from lab.processes.program import ProgramFailed, beside, finish
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 SUITE, PACKAGE = "bookworm", "sysbench"
@@ -48,7 +48,7 @@ class SysbenchReport:
         return self.transactions / self.seconds
 
 
-def prepare(server: Server, test: str, *, schema: str = SCHEMA, **options: Option) -> None:
+def prepare(server: PrivateServer, test: str, *, schema: str = SCHEMA, **options: Option) -> None:
     """Make a test's tables and fill them, in a schema that is created if it is absent.
 
     Args:
@@ -58,7 +58,7 @@ def prepare(server: Server, test: str, *, schema: str = SCHEMA, **options: Optio
         options: Such as `table_size` (rows; 10,000 by default), `tables`, `secondary`, `threads` (one a table).
 
     Raises:
-        Unavailable: sysbench is unavailable here.
+        UnavailableHere: sysbench is unavailable here.
         ProgramFailed: It failed, for example because the tables exist.
     """
     execute(server, f"CREATE DATABASE IF NOT EXISTS {schema}")
@@ -67,7 +67,7 @@ def prepare(server: Server, test: str, *, schema: str = SCHEMA, **options: Optio
 
 
 def run(
-    server: Server,
+    server: PrivateServer,
     test: str,
     *,
     threads: int = 1,
@@ -88,7 +88,7 @@ def run(
         options: Such as `table_size`: the rows under load, 10,000 by default.
 
     Raises:
-        Unavailable: sysbench is unavailable here.
+        UnavailableHere: sysbench is unavailable here.
         ProgramFailed: It failed, or it took much longer than its time.
     """
     bounds: dict[str, Option] = {"threads": threads, "time": seconds, "events": events, **options}
@@ -98,7 +98,7 @@ def run(
 
 
 def running(
-    server: Server, test: str, *, seconds: int, threads: int = 1, schema: str = SCHEMA, **options: Option
+    server: PrivateServer, test: str, *, seconds: int, threads: int = 1, schema: str = SCHEMA, **options: Option
 ) -> AbstractContextManager[None]:
     """Put a test's load on its tables while the context lasts, which must be less than so many seconds.
 
@@ -111,7 +111,7 @@ def running(
         options: As of `run`, and `rate`: transactions a second at most.
 
     Raises:
-        Unavailable: sysbench is unavailable here.
+        UnavailableHere: sysbench is unavailable here.
         ProgramFailed: It ended before the context.
     """
     command, environment = _command(
@@ -136,7 +136,7 @@ def _report(output: str) -> SysbenchReport:
     )
 
 
-def _command(server: Server, test: str, action: str, **options: Option) -> tuple[list[str], dict[str, str]]:
+def _command(server: PrivateServer, test: str, action: str, **options: Option) -> tuple[list[str], dict[str, str]]:
     """A command line, and its environment."""
     root = debian.unpacked(SUITE, PACKAGE)
     scripts = root / _SCRIPTS

@@ -13,7 +13,7 @@ import httpx
 
 from lab.packages import debian
 from lab.processes.ports import HOST, free_port
-from lab.processes.program import PLAIN, Program
+from lab.processes.program import PLAIN, ChildProcess
 
 SUITE, PACKAGE, PROGRAM = "bookworm", "victoria-metrics", "usr/bin/victoria-metrics"
 IMPORT_SECONDS = 60.0
@@ -44,7 +44,7 @@ def running(folder: Path, flags: Sequence[str] = ()) -> Iterator[VictoriaMetrics
         flags: Further ones, such as `-search.maxUniqueTimeseries=10`.
 
     Raises:
-        Unavailable: It is unavailable here.
+        UnavailableHere: It is unavailable here.
         ProgramFailed: It did not start.
     """
     with tempfile.TemporaryDirectory(prefix="victoria-metrics-") as data:
@@ -57,5 +57,5 @@ def running(folder: Path, flags: Sequence[str] = ()) -> Iterator[VictoriaMetrics
             *flags,
         ]
         log = folder / "victoria-metrics.log"
-        with Program("VictoriaMetrics", command, log=log, listening=_LISTENING) as process:
+        with ChildProcess("VictoriaMetrics", command, log=log, listening=_LISTENING) as process:
             yield VictoriaMetrics(f"http://{HOST}:{process.port}", process.pid)

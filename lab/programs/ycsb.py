@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 from lab.packages import go
 from lab.processes.program import beside, finish
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 VERSION = "v1.0.3"
@@ -28,11 +28,11 @@ MIXES = {
 """Shares of the operations, as the benchmark's workloads A to F have them."""
 
 
-def load(server: Server, records: int) -> None:
+def load(server: PrivateServer, records: int) -> None:
     """Make the table, with rows of a kilobyte.
 
     Raises:
-        Unavailable: It cannot be built here.
+        UnavailableHere: It cannot be built here.
         ProgramFailed: It failed.
     """
     execute(server, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
@@ -41,7 +41,7 @@ def load(server: Server, records: int) -> None:
 
 
 def running(
-    server: Server, mix: str, distribution: str, *, records: int, rate: int, seconds: int
+    server: PrivateServer, mix: str, distribution: str, *, records: int, rate: int, seconds: int
 ) -> AbstractContextManager[None]:
     """Run operations while the context lasts, which must be less than so many seconds.
 
@@ -54,7 +54,7 @@ def running(
         seconds: After so many it ends in any case.
 
     Raises:
-        Unavailable: It cannot be built here.
+        UnavailableHere: It cannot be built here.
         ProgramFailed: It ended before the context.
     """
     properties = {
@@ -68,7 +68,7 @@ def running(
     return beside("go-ycsb run", _command(server, "run", properties))
 
 
-def _command(server: Server, action: str, properties: Mapping[str, object]) -> list[str]:
+def _command(server: PrivateServer, action: str, properties: Mapping[str, object]) -> list[str]:
     folder = go.built("go-ycsb", go.files(_MODULE, VERSION, "") / "cmd" / "go-ycsb")
     every = {
         "mysql.host": server.host,

@@ -14,7 +14,7 @@ from lab.harness.watch import judge, observed_window, rules
 from lab.harness.workloads import ask, look_up, make_table, scan
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, Proof
 from lab.proofs.trial import RuleTrial
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_column
 
 RULE = "blind-spot"
@@ -172,7 +172,7 @@ def _lacking(window: Window, sources: frozenset[str]) -> int:
     return len(lacking)
 
 
-def _all_lacking(server: Server, user: str) -> int:
+def _all_lacking(server: PrivateServer, user: str) -> int:
     """The number of rules with an unreadable source."""
     window = observed_window(server, lambda: None, 1, user)
     return _lacking(window, _shut(window))
@@ -182,7 +182,7 @@ def _shut(window: Window) -> frozenset[str]:
     return frozenset(name for name, outcome in window.latest.outcomes.items() if outcome.failure)
 
 
-def _refused(server: Server) -> int:
+def _refused(server: PrivateServer) -> int:
     """The number of probes that the server refuses to the account without privileges."""
     refused = 0
     for sql in PROBES:
@@ -194,7 +194,7 @@ def _refused(server: Server) -> int:
     return refused
 
 
-def _scan_cost(server: Server) -> dict[str, float]:
+def _scan_cost(server: PrivateServer) -> dict[str, float]:
     """A scan of a table larger than the pool."""
     with server.connect() as connection:
         one_scan = partial(scan, connection, "orders")
@@ -202,19 +202,19 @@ def _scan_cost(server: Server) -> dict[str, float]:
         return measure(server, one_scan, 3)
 
 
-def _lookup_milliseconds(server: Server) -> float:
+def _lookup_milliseconds(server: PrivateServer) -> float:
     """CPU milliseconds of the server for point lookups that read nothing."""
     with server.connect() as connection:
         lookups = partial(look_up, connection, "items", CACHED_PAGES, LOOKUPS, 1)
         return 1000.0 * measure(server, lookups, counters=CPU)["cpu"]
 
 
-def _lookups_cost(server: Server) -> float:
+def _lookups_cost(server: PrivateServer) -> float:
     """The median of several times, after one that counts for nothing."""
     return statistics.median([_lookup_milliseconds(server) for _ in range(1 + TIMED)][1:])
 
 
-def _disable(server: Server) -> tuple[str, ...]:
+def _disable(server: PrivateServer) -> tuple[str, ...]:
     """Statements that disable the instruments and consumers that are disabled now."""
     statements = []
     for kind in ("instruments", "consumers"):

@@ -31,7 +31,7 @@ from lab.proofs.insert_load import (
 )
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, PredictedFigure, Proof
 from lab.proofs.trial import RuleTrial
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute, global_status, query_number
 
 WOULD_HELP, WITHOUT_BENEFIT, UNSAFE = (
@@ -273,7 +273,7 @@ def _none_on_an_ssd(trial: RuleTrial) -> None:
     )
     fill(server)
 
-    def mostly_read(server: Server, rows: int) -> None:
+    def mostly_read(server: PrivateServer, rows: int) -> None:
         insert(server, rows)
         for _ in range(LITTLE_READS * rows // 1_000):
             query_number(server, f"SELECT SUM(id) FROM {SCHEMA}.{LITTLE}")

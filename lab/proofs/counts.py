@@ -11,7 +11,7 @@ from lab.harness.watch import snapshots
 from lab.harness.workloads import SCHEMA, ask, count, make_table, with_connection
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, PredictedFigure, Proof
 from lab.proofs.trial import RuleTrial
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute, global_status, query_number
 
 RULE = "count-has-no-small-index"
@@ -66,7 +66,7 @@ def _counted_without_index(trial: RuleTrial) -> None:
     trial.take_back()
 
 
-def _count_cost(server: Server) -> Figures:
+def _count_cost(server: PrivateServer) -> Figures:
     """One COUNT(*): all its pages, read with an empty pool, and CPU milliseconds with a full one."""
     execute(server, "SET GLOBAL innodb_fast_shutdown = 0")  # else purge reads the table after the start
     server.restart()
@@ -107,7 +107,7 @@ def _small_table(trial: RuleTrial) -> None:
     trial.record(_sessions_cost(server, chooser))
 
 
-def _sessions_cost(server: Server, chooser: random.Random, rounds: int = 3) -> Figures:
+def _sessions_cost(server: PrivateServer, chooser: random.Random, rounds: int = 3) -> Figures:
     """Redo log and pages written by a round of new and ended sessions, until all is on disk, and CPU of a COUNT(*)."""
 
     def come_and_go() -> None:
@@ -126,7 +126,7 @@ def _sessions_cost(server: Server, chooser: random.Random, rounds: int = 3) -> F
     return medians(spent) | {"cpu": cpu}
 
 
-def _insert_sessions(server: Server, rows: int, chooser: random.Random) -> None:
+def _insert_sessions(server: PrivateServer, rows: int, chooser: random.Random) -> None:
     """Insert rows with random keys, 500 a statement."""
     with server.connect() as connection:
         for first in range(0, rows, 500):
@@ -135,7 +135,7 @@ def _insert_sessions(server: Server, rows: int, chooser: random.Random) -> None:
             ask(connection, f"INSERT INTO {SCHEMA}.sessions VALUES {values}")
 
 
-def _flush(server: Server) -> None:
+def _flush(server: PrivateServer) -> None:
     """Let the server write all dirty pages.
 
     Raises:

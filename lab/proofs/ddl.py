@@ -13,7 +13,7 @@ from lab.harness.watch import snapshots
 from lab.harness.workloads import SCHEMA, ask
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, PredictedFigure, Proof
 from lab.proofs.trial import RuleTrial
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_number
 
 STARVED, CROWDED = "ddl-buffer-starved", "ddl-threads-over-cores"
@@ -44,7 +44,7 @@ _COUNTED: Counters = CPU | {
 }
 
 
-def _build(server: Server, settings: Sequence[str] = ()) -> Figures:
+def _build(server: PrivateServer, settings: Sequence[str] = ()) -> Figures:
     """Build an index like the table's own, in a session with these settings, and drop it.
 
     Returns:
@@ -68,7 +68,7 @@ def _in_turn(trial: RuleTrial, rounds: int, settings: Sequence[str]) -> None:
     trial.after |= medians(after)
 
 
-def _watched(server: Server) -> tuple[Snapshot, ...]:
+def _watched(server: PrivateServer) -> tuple[Snapshot, ...]:
     """The sidecar's snapshots of a build."""
     return snapshots(server, partial(_build, server), 1)
 

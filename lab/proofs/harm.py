@@ -30,7 +30,7 @@ from lab.proofs.insert_load import BUFFERED, PREPARING, RARELY_MERGED
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, Options, PredictedFigure, Proof
 from lab.proofs.scans import POOL
 from lab.proofs.trial import RuleTrial
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_number
 
 RULE = "change-did-harm"
@@ -72,7 +72,7 @@ class HarmfulChange:
     before: str
     after: str
     table: str
-    load: Callable[[Server], AbstractContextManager[RunningLoad]]
+    load: Callable[[PrivateServer], AbstractContextManager[RunningLoad]]
     condition: str
 
     @property
@@ -82,7 +82,7 @@ class HarmfulChange:
 
 
 @contextmanager
-def _lookups_and_scans(server: Server) -> Iterator[RunningLoad]:
+def _lookups_and_scans(server: PrivateServer) -> Iterator[RunningLoad]:
     """Lookups in a hot set that fits the young sublist, and scans larger than the pool; more lookups are of these."""
     reads = _READS.format(HOT)
     with scans_beside_a_hot_set(server) as (promote, more):
@@ -99,7 +99,7 @@ def _lookups_and_scans(server: Server) -> Iterator[RunningLoad]:
 
 
 @contextmanager
-def _insertions(server: Server) -> Iterator[RunningLoad]:
+def _insertions(server: PrivateServer) -> Iterator[RunningLoad]:
     """Rows with random keys for secondary indexes that are larger than the pool; there is nothing more to do."""
     insert_load.prepare(server)
     with BackgroundLoad(server.connect) as load:
@@ -128,7 +128,7 @@ UNBUFFERED = HarmfulChange(
 )
 
 
-def watch_windows(server: Server, table: str, windows: int) -> tuple[tuple[Snapshot, ...], Figures]:
+def watch_windows(server: PrivateServer, table: str, windows: int) -> tuple[tuple[Snapshot, ...], Figures]:
     """Watch so many windows; the snapshots, and figures a second.
 
     Returns:

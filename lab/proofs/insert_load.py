@@ -17,7 +17,7 @@ from lab.harness.watch import watch
 from lab.harness.workloads import SCHEMA, BackgroundLoad, ask, insert_rows
 from lab.processes.usage import io_bytes
 from lab.proofs.proof import ComparedFigure
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.server import NO_OPTIONS
 from lab.servers.sql import execute, query_number
 
@@ -36,11 +36,11 @@ _DRAINING_SECONDS = 30.0
 _MOST_FILLING = 40
 _REDO = re.compile(r"Log sequence number\s+(\d+)")
 
-RowWork = Callable[[Server, int], None]
+RowWork = Callable[[PrivateServer, int], None]
 """Takes the server and a number of rows."""
 
 
-def _redo(server: Server) -> float:
+def _redo(server: PrivateServer) -> float:
     """The log sequence number, bytes."""
     with server.connect() as connection:
         [(_, _, status)] = ask(connection, "SHOW ENGINE INNODB STATUS")
@@ -48,12 +48,12 @@ def _redo(server: Server) -> float:
     return float(number)
 
 
-def _operations(server: Server) -> float:
+def _operations(server: PrivateServer) -> float:
     """Changes that merges of the change buffer applied."""
     return sum(innodb_metric(server, f"ibuf_merges_{kind}") for kind in ("insert", "delete_mark", "delete"))
 
 
-def _last_row(server: Server) -> float:
+def _last_row(server: PrivateServer) -> float:
     return query_number(server, f"SELECT MAX(id) FROM {SCHEMA}.{EVENTS}")
 
 
@@ -65,12 +65,12 @@ COUNTED: Counters = PAGES | {
 """What is counted for each row; `per_merge` adds ``per_merge``, the changes that a merge applied."""
 
 
-def prepare(server: Server, rows: int = ROWS, pool: str = POOL) -> None:
+def prepare(server: PrivateServer, rows: int = ROWS, pool: str = POOL) -> None:
     """Create the table, and then shrink the pool; it holds none of the table's pages."""
     make_random_table(server, rows, pool)
 
 
-def insert(server: Server, rows: int, *, read_back: bool = False) -> None:
+def insert(server: PrivateServer, rows: int, *, read_back: bool = False) -> None:
     """Insert rows with random keys; with ``read_back`` each is then looked up by each of its keys."""
     with server.connect() as connection:
         insert_rows(connection, EVENTS, rows, indexes=INDEXES, read_back=read_back, seed=None)
@@ -79,13 +79,13 @@ def insert(server: Server, rows: int, *, read_back: bool = False) -> None:
 read_back: RowWork = partial(insert, read_back=True)
 
 
-def look_up(server: Server, rows: int) -> None:
+def look_up(server: PrivateServer, rows: int) -> None:
     """Look up rows by random keys, through each index in turn."""
     with server.connect() as connection:
         look_up_keys(connection, rows)
 
 
-def row_cost(server: Server, rows: int, work: RowWork = insert, rounds: int = 5) -> Figures:
+def row_cost(server: PrivateServer, rows: int, work: RowWork = insert, rounds: int = 5) -> Figures:
     """The figures of a row, over several rounds.
 
     The master thread merges in bursts: a mean of pages read needs some thousand rows.
@@ -95,7 +95,7 @@ def row_cost(server: Server, rows: int, work: RowWork = insert, rounds: int = 5)
 
 
 def alternating(
-    server: Server, statements: tuple[Sequence[str], Sequence[str]], rows: int, work: RowWork, rounds: int = 8
+    server: PrivateServer, statements: tuple[Sequence[str], Sequence[str]], rows: int, work: RowWork, rounds: int = 8
 ) -> tuple[Figures, Figures]:
     """The medians of the figures of a row under two settings, in turn.
 
@@ -115,7 +115,7 @@ def alternating(
     return medians(first), medians(second)
 
 
-def observe(server: Server, rows: int, work: RowWork = insert) -> tuple[tuple[Snapshot, ...], Figures]:
+def observe(server: PrivateServer, rows: int, work: RowWork = insert) -> tuple[tuple[Snapshot, ...], Figures]:
     """Watch the server under a continuous load of ``rows`` at a time.
 
     The load runs during the collections, too: an idle server merges innodb_io_capacity pages a second.
@@ -136,12 +136,12 @@ def observe(server: Server, rows: int, work: RowWork = insert) -> tuple[tuple[Sn
     return seen, _per_merge(per(counted, "rows")) | {"rate": rate, "buffer_pages": size}
 
 
-def buffer_pages(server: Server) -> int:
+def buffer_pages(server: PrivateServer) -> int:
     """The size of the change buffer; an empty one has one page."""
     return innodb_metric(server, "ibuf_size")
 
 
-def fill(server: Server) -> None:
+def fill(server: PrivateServer) -> None:
     """Insert until the change buffer stops growing and its reads are steady."""
     size = -1
     for _ in range(_MOST_FILLING):
@@ -152,7 +152,7 @@ def fill(server: Server) -> None:
     insert(server, 3_000)
 
 
-def drain(server: Server) -> None:
+def drain(server: PrivateServer) -> None:
     """Wait until an idle server has merged all buffered changes.
 
     Raises:
@@ -165,7 +165,7 @@ def drain(server: Server) -> None:
         time.sleep(0.2)
 
 
-def shut_down_slowly(server: Server, options: Mapping[str, str] = NO_OPTIONS) -> Figures:
+def shut_down_slowly(server: PrivateServer, options: Mapping[str, str] = NO_OPTIONS) -> Figures:
     """Shut down with innodb_fast_shutdown = 0 and start again; pages read from the signal on, and seconds.
 
     The server no longer answers then, so the kernel's count of the process's reads is used: start the server with

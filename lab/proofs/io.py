@@ -12,7 +12,7 @@ from lab.harness.watch import snapshots
 from lab.harness.workloads import make_table, scan
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, Proof
 from lab.proofs.trial import RuleTrial
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_number
 
 RULE = "read-ahead-wasted"
@@ -129,7 +129,7 @@ def _scanned(trial: RuleTrial) -> None:
     trial.folklore.append(f"SET GLOBAL {_THRESHOLD} = 0")
 
 
-def _ranges(server: Server) -> tuple[tuple[Snapshot, ...], Figures]:
+def _ranges(server: PrivateServer) -> tuple[tuple[Snapshot, ...], Figures]:
     """Read the same ranges each time; the sidecar's snapshots, and the growth of the status counters."""
     before = {name: read(server) for name, read in _COUNTED.items()}
     with server.connect() as connection:
@@ -137,7 +137,7 @@ def _ranges(server: Server) -> tuple[tuple[Snapshot, ...], Figures]:
     return seen, {name: read(server) - before[name] for name, read in _COUNTED.items()}
 
 
-def _busy(server: Server, threshold: float) -> Figures:
+def _busy(server: PrivateServer, threshold: float) -> Figures:
     """Ranges that several clients read at once; the ranges are the same each time."""
     execute(server, f"SET GLOBAL {_THRESHOLD} = {threshold:.0f}")
     connections = [server.connect() for _ in range(CLIENTS)]
@@ -158,7 +158,7 @@ def _busy(server: Server, threshold: float) -> Figures:
     return figures
 
 
-def _threshold(server: Server) -> float:
+def _threshold(server: PrivateServer) -> float:
     return query_number(server, f"SELECT @@{_THRESHOLD}")
 
 

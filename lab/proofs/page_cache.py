@@ -13,11 +13,11 @@ from lab.captures.scenarios import io
 from lab.harness.measure import Counters, measure
 from lab.harness.watch import snapshots
 from lab.harness.workloads import look_up, make_table, scan, with_connection
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from lab.processes.usage import io_bytes
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, PredictedFigure, Proof
 from lab.proofs.trial import RuleTrial
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import query_number
 
 RULE = "double-buffering"
@@ -128,7 +128,7 @@ def _page_cache_serves(trial: RuleTrial) -> None:
     trial.before["missed"] = measure(server, lookups)["pages"]
 
 
-def _restart_with_empty_caches(server: Server, options: Mapping[str, str]) -> None:
+def _restart_with_empty_caches(server: PrivateServer, options: Mapping[str, str]) -> None:
     server.restart(options)
     for file in _data_files(server):
         with file.open("rb") as opened:
@@ -136,7 +136,7 @@ def _restart_with_empty_caches(server: Server, options: Mapping[str, str]) -> No
             os.posix_fadvise(opened.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
 
-def _cached(server: Server) -> float:
+def _cached(server: PrivateServer) -> float:
     """Pages of all data files in the page cache."""
     shown = subprocess.run(
         ["fincore", "-nb", "-o", "RES", *map(str, _data_files(server))],
@@ -147,7 +147,7 @@ def _cached(server: Server) -> float:
     return sum(map(int, shown.stdout.split())) / PAGE_BYTES
 
 
-def _data_files(server: Server) -> Iterator[Path]:
+def _data_files(server: PrivateServer) -> Iterator[Path]:
     yield from sorted(server.datadir.glob("ibdata*"))
     yield from sorted(server.datadir.rglob("*.ibd"))
 
@@ -155,7 +155,7 @@ def _data_files(server: Server) -> Iterator[Path]:
 def _need_fincore() -> None:
     """Check that the machine can count pages in the page cache."""
     if shutil.which("fincore") is None:
-        raise Unavailable("fincore (of util-linux), which counts pages in the page cache, is not installed")
+        raise UnavailableHere("fincore (of util-linux), which counts pages in the page cache, is not installed")
 
 
 PROOFS = (_direct,)

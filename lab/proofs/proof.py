@@ -10,7 +10,7 @@ from lab.harness.records import Data, NotShown, Part
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck, ProofRecord
 from lab.proofs.trial import RuleTrial
 from lab.reports.criterion import broken
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 Procedure = Callable[[RuleTrial], None]
 Options = Mapping[str, Mapping[str, str]]
@@ -151,7 +151,7 @@ class Proof:
             Part(f"proofs/{self.rule}", server, server, options, self._run) for server, options in self.options.items()
         ]
 
-    def _run(self, server: Server, say: Callable[[str], None]) -> Data:
+    def _run(self, server: PrivateServer, say: Callable[[str], None]) -> Data:
         trial = RuleTrial(server, self.rule, say, self.altered)
         self.procedure(trial)
         trial.check_steps()
@@ -206,7 +206,7 @@ class CounterProof:
         name = f"folklore {number}, {self.server}"
         return Part(f"proofs/{self.rule}", name, self.server, self.options, self._run)
 
-    def _run(self, server: Server, say: Callable[[str], None]) -> Data:
+    def _run(self, server: PrivateServer, say: Callable[[str], None]) -> Data:
         trial = RuleTrial(server, self.rule, say)
         self.procedure(trial)
         if not (trial.was_silent and trial.folklore):

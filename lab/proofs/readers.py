@@ -15,7 +15,7 @@ from lab.harness.watch import snapshots
 from lab.harness.workloads import ask, count, make_table
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, PredictedFigure, Proof
 from lab.proofs.trial import RuleTrial
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 RULE = "parallel-read-threads-too-few"
@@ -30,7 +30,7 @@ DEFAULT, FOLKLORE = 4, 32
 _LITTLE = {"innodb-buffer-pool-size": "24M"}
 
 
-def _count(server: Server, table: str, threads: int | None = None) -> Figures:
+def _count(server: PrivateServer, table: str, threads: int | None = None) -> Figures:
     """Count once, with the given number of reader threads or the global setting's."""
     with server.connect() as connection:
         if threads is not None:
@@ -38,7 +38,7 @@ def _count(server: Server, table: str, threads: int | None = None) -> Figures:
         return measure(server, partial(count, connection, table), counters=PAGES | CPU)
 
 
-def _one_step_below_enough(server: Server) -> int:
+def _one_step_below_enough(server: PrivateServer) -> int:
     """The number of threads from which the rule's one step (four times as many) gives two per core."""
     machine = snapshots(server, nothing, 0)[-1][MACHINE]
     if machine is None or machine.cores is None:

@@ -24,7 +24,7 @@ from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, Predi
 from lab.proofs.record import PromisedLimit
 from lab.proofs.scans import PAUSE as LONG_PAUSE
 from lab.proofs.trial import RuleTrial
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import query_number
 
 HOT, REPORT = "hot", "report"
@@ -221,7 +221,7 @@ def _warm_up(trial: RuleTrial) -> None:
         trial.measure(touch_all, 3, pause=LONG_PAUSE)
 
 
-def _watched(server: Server, work: Work) -> tuple[tuple[Snapshot, ...], float]:
+def _watched(server: PrivateServer, work: Work) -> tuple[tuple[Snapshot, ...], float]:
     """Snapshots of a server that is up for long, and the pages that the lab saw it read a second."""
     before = pages_read(server)
     seen = LONG_UP.apply(snapshots(server, lambda: repeat(work, 1, PAUSE), ROUNDS))
@@ -252,7 +252,7 @@ def _days(latest: Snapshot, usual: Hour, night: Hour | None = None, before: tupl
     return hours
 
 
-def _resident(server: Server) -> float:
+def _resident(server: PrivateServer) -> float:
     """Memory of the server's process, MiB."""
     memory = memory_mib(server.pid)
     if memory is None:

@@ -15,7 +15,7 @@ from lab.harness.measure import PAGES, Counters, Figures, Work, measure, pool_st
 from lab.harness.records import NotShown
 from lab.harness.watch import LONGEST, judge, reasons, the_rule, watch
 from lab.proofs.record import MeasuredEffect, PromisedLimit
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 
@@ -38,7 +38,7 @@ class RuleTrial:
     """
 
     def __init__(
-        self, server: Server, rule: str, say: Callable[[str], None], altered: Alteration | None = None
+        self, server: PrivateServer, rule: str, say: Callable[[str], None], altered: Alteration | None = None
     ) -> None:
         self.server = server
         self.say = say

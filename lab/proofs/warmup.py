@@ -13,7 +13,7 @@ from lab.harness.watch import snapshots
 from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, look_up, make_table, with_connection
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, PredictedFigure, Proof
 from lab.proofs.trial import RuleTrial
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_number
 
 HOT_PAGES = 2450
@@ -102,7 +102,7 @@ def _dump_all(trial: RuleTrial) -> None:
     trial.before["young"] = young
 
 
-def _make(server: Server) -> None:
+def _make(server: PrivateServer) -> None:
     ids = [page * ROWS_PER_PAGE for page in range(1, HOT_PAGES + 1)]  # as look_up_pages has them
     random.Random(1).shuffle(ids)
     with server.connect() as connection:
@@ -116,17 +116,17 @@ def _make(server: Server) -> None:
     _warm(server)
 
 
-def _warm(server: Server) -> None:
+def _warm(server: PrivateServer) -> None:
     with server.connect() as connection:
         io.warm(connection, HOT_PAGES)
 
 
-def _watched(server: Server) -> tuple[Snapshot, ...]:
+def _watched(server: PrivateServer) -> tuple[Snapshot, ...]:
     """Snapshots with lookups of the hot pages in between."""
     return snapshots(server, with_connection(server, look_up, io.ORDERS, HOT_PAGES, 1000), 3)
 
 
-def _loaded(server: Server) -> int:
+def _loaded(server: PrivateServer) -> int:
     """Wait until the load at the start is done; return the pages in its dump.
 
     Raises:

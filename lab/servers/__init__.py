@@ -6,9 +6,9 @@ with servers.start("mysql-9.7", {"innodb-buffer-pool-size": "256M"}) as server:
 ```
 """
 
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from lab.servers.datadirs import StartError
 from lab.servers.programs import NAMES
-from lab.servers.server import Server, interrupt_on_signals, start
+from lab.servers.server import PrivateServer, interrupt_on_signals, start
 
-__all__ = ["NAMES", "Server", "StartError", "Unavailable", "interrupt_on_signals", "start"]
+__all__ = ["NAMES", "PrivateServer", "StartError", "UnavailableHere", "interrupt_on_signals", "start"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from lab.servers import NAMES, StartError, Unavailable, interrupt_on_signals, programs, start
+from lab.servers import NAMES, StartError, UnavailableHere, interrupt_on_signals, programs, start
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -45,7 +45,7 @@ def start_command(name: str, options: tuple[str, ...], datadir: Path | None) -> 
         return
     except StartError as error:
         raise click.ClickException(str(error)) from None
-    except Unavailable as error:
+    except UnavailableHere as error:
         click.echo(f"{name} is unavailable here: {error}", err=True)
         sys.exit(2)
 

@@ -65,7 +65,7 @@ def template(program: ServerProgram, options: Mapping[str, str]) -> Path:
 
     Raises:
         StartError: The program failed.
-        Unavailable: The program's own files are incomplete.
+        UnavailableHere: The program's own files are incomplete.
     """
     arguments, script = _recipe(program, options)
     key = hashlib.sha256(repr((program.command, arguments, script)).encode()).hexdigest()[:8]

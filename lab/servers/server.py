@@ -50,7 +50,7 @@ class _Connection(pymysql.Connection):
         super().__exit__(*raised)
 
 
-class Server:
+class PrivateServer:
     """A running server; a context manager that stops it.
 
     Attributes:
@@ -205,7 +205,7 @@ class Server:
 
 def start(
     name: str, options: Mapping[str, str] = NO_OPTIONS, datadir: Path | None = None, *, origin: Path | None = None
-) -> Server:
+) -> PrivateServer:
     """Start a server with a fresh data folder and wait until it answers.
 
     Args:
@@ -216,12 +216,12 @@ def start(
             data.
 
     Raises:
-        Unavailable: The server is unavailable here; the text says why.
+        UnavailableHere: The server is unavailable here; the text says why.
         StartError: The server did not start.
     """
     program = programs.find(name)
     defaults = DEFAULTS | DEFAULTS_OF.get(name, {})
-    server = Server(program, defaults | _dashed(options), datadir, origin)
+    server = PrivateServer(program, defaults | _dashed(options), datadir, origin)
     _started.add(server)
     try:
         server._start()  # noqa: SLF001 - the only place that creates servers
@@ -252,7 +252,7 @@ def _claim_folder() -> tuple[Path, IO[str]]:
     return folder, file_held
 
 
-_started: set[Server] = set()
+_started: set[PrivateServer] = set()
 
 
 @atexit.register

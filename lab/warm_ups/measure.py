@@ -25,7 +25,7 @@ from lab.harness.records import Data, NotShown, Part
 from lab.harness.workloads import make_table
 from lab.packages.cache import REPOSITORY
 from lab.programs import prometheus
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import global_status
 
 OPTIONS = {
@@ -84,7 +84,7 @@ def load(part: str) -> str:
     return part.partition(", ")[2]
 
 
-def measure(distribution: Distribution, server: Server, say: Callable[[str], None]) -> Data:
+def measure(distribution: Distribution, server: PrivateServer, say: Callable[[str], None]) -> Data:
     """Watch a warm-up, then count the reads of smaller pools under the same load.
 
     Args:
@@ -145,7 +145,7 @@ class Counts(NamedTuple):
     accesses: float
 
     @classmethod
-    def of(cls, server: Server, client: LookupClient) -> Counts:
+    def of(cls, server: PrivateServer, client: LookupClient) -> Counts:
         """The counters now."""
         read = pool_statistic(server, "NUMBER_PAGES_READ")
         gets = global_status(server, "Innodb_buffer_pool_read_requests")
@@ -153,7 +153,7 @@ class Counts(NamedTuple):
 
 
 @contextlib.contextmanager
-def _watched(server: Server) -> Iterator[str]:
+def _watched(server: PrivateServer) -> Iterator[str]:
     """The URL of a Prometheus with the shipped recording rules, scraping both exporters; rates over 10 s, not 5 m."""
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-warm-up-") as place, contextlib.ExitStack() as stack:
         folder = Path(place)

@@ -15,7 +15,7 @@ from kubernetes_validate import utils
 from kubernetes_validate.utils import ValidationError
 from ruamel.yaml import YAML
 
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from tests.charts.crds import SCHEMAS
 from tests.unavailable import give_up
 from tools import chart
@@ -32,7 +32,7 @@ def had(make: Callable[[], T]) -> T:
     """helm's output, if helm is available."""
     try:
         return make()
-    except Unavailable as error:
+    except UnavailableHere as error:
         give_up(f"helm is unavailable here: {error}")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from advisor.rules import configuration
 from lab.packages import debian
-from lab.packages.cache import REPOSITORY, Unavailable
+from lab.packages.cache import REPOSITORY, UnavailableHere
 from lab.processes.program import PLAIN
 from lab.programs import alertmanager, promtool
 from tests.charts.pages import anchors
@@ -33,7 +33,7 @@ def blocks(name: str) -> list[str]:
 def run(suite: str, package: str, program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     try:
         command = debian.command(debian.unpacked(suite, package), program)
-    except Unavailable as error:
+    except UnavailableHere as error:
         give_up(f"{program} is unavailable here: {error}")
     return subprocess.run(  # noqa: S603
         [*command, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False

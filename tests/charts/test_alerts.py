@@ -14,7 +14,7 @@ from advisor.advice import metrics as advisor_metrics
 from advisor.contract.recommendation import Severity
 from advisor.rules.rulebook import Rulebook
 from exporter.sampling import metrics as exporter_metrics
-from lab.packages.cache import REPOSITORY, Unavailable
+from lab.packages.cache import REPOSITORY, UnavailableHere
 from lab.programs import promtool
 from lab.programs.prometheus import NEWEST, OLDEST, Prometheus, running
 from tests.advisor.building import RULES_FOLDER, advised, captured
@@ -49,7 +49,7 @@ each_alert_of_all = pytest.mark.parametrize(
 def said(check: Any, *arguments: object) -> str:
     try:
         return str(check(*arguments))
-    except Unavailable as error:
+    except UnavailableHere as error:
         give_up(f"promtool is unavailable here: {error}")
 
 

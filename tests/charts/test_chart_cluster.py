@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 
 from lab.packages import go
 from lab.programs import kubernetes
-from lab.programs.kubernetes import Kubernetes, Refused
+from lab.programs.kubernetes import ApiRefusal, Kubernetes
 from tests.charts.manifests import read
 from tests.charts.test_chart_sidecars import parts, pod, sidecar_of
 from tests.unavailable import or_give_up
@@ -104,7 +104,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def defined(cluster: Kubernetes) -> bool:
     try:
         found = cluster.get("/apis/monitoring.coreos.com/v1")["resources"]
-    except Refused:
+    except ApiRefusal:
         return False
     return {each["name"] for each in found} >= set(CRDS)
 
@@ -211,7 +211,7 @@ def test_a_release_is_installed_upgraded_rolled_back_and_removed(
             succeeds(cluster, each)
     release.helm("uninstall", "advisor", "--wait", "--timeout", "50s")
     for path in live:
-        with pytest.raises(Refused, match=": 404: "):
+        with pytest.raises(ApiRefusal, match=": 404: "):
             cluster.get(path)
     wait_for(lambda: not release.pods())
 
@@ -264,11 +264,11 @@ def without_namespace(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def test_the_server_is_as_strict_as_these_tests_say(cluster: Kubernetes) -> None:
     named = {"metadata": {"name": "wrong"}}
-    with pytest.raises(Refused, match="unknown field"):
+    with pytest.raises(ApiRefusal, match="unknown field"):
         cluster.create({"apiVersion": "v1", "kind": "ConfigMap", **named, "date": {}}, OTHERS)
     monitor = {"apiVersion": "monitoring.coreos.com/v1", "kind": "PodMonitor", **named}
-    with pytest.raises(Refused, match="unknown field"):
+    with pytest.raises(ApiRefusal, match="unknown field"):
         cluster.create({**monitor, "spec": {"selector": {}, "podMetricsEndpoint": []}}, OTHERS)
     containers = [{"name": "root", "image": "mysql"}]
-    with pytest.raises(Refused, match="violates PodSecurity"):
+    with pytest.raises(ApiRefusal, match="violates PodSecurity"):
         cluster.create({"apiVersion": "v1", "kind": "Pod", **named, "spec": {"containers": containers}}, OTHERS)

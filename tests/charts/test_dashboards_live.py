@@ -19,7 +19,7 @@ from advisor.ledger.ledger import Ledger
 from exporter.connection.target import from_dsn
 from lab.harness import workloads
 from lab.programs import prometheus
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.building import capture
 from tests.advisor.ledger.outcomes import DAY, outcome
 from tests.advisor.ledger.recordings import stored
@@ -128,7 +128,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         yield watched
 
 
-def _tables(scanned: Server, buffering: Server) -> None:
+def _tables(scanned: PrivateServer, buffering: PrivateServer) -> None:
     with scanned.connect() as connection, connection.cursor() as cursor:
         workloads.make_table(connection, "orders", 2_500)
         workloads.make_table(connection, "built", 1_500)
@@ -157,7 +157,7 @@ def _buffer_and_merge(connection: "pymysql.Connection[Any]") -> None:
 
 
 @contextmanager
-def _sidecar(server: Server, folder: Path) -> Iterator[str]:
+def _sidecar(server: PrivateServer, folder: Path) -> Iterator[str]:
     """A sidecar for a server, with every option that adds metrics; its address."""
     rules, state = folder / "rules", folder / "state"
     for each in (rules, state):
@@ -181,7 +181,7 @@ def _sidecar(server: Server, folder: Path) -> Iterator[str]:
         sidecar.stop()
 
 
-def _told(state: Path, server: Server) -> None:
+def _told(state: Path, server: PrivateServer) -> None:
     """Outcomes of earlier days: a window after a change would take too long here."""
     earlier = (outcome(0.0, 12.0, at=DAY), outcome(0.0, 400.0, at=2 * DAY))
     stored(state, Ledger.of(earlier), from_dsn(server.dsn).address)
@@ -199,7 +199,7 @@ def _with_curve(folder: Path) -> Iterator[str]:
         sidecar.stop()
 
 
-def _change_until_marked(server: Server, watched: Watched) -> None:
+def _change_until_marked(server: PrivateServer, watched: Watched) -> None:
     """Change a setting until Prometheus has scraped it before and after: on a busy machine it misses scrapes."""
     event = next(event for title, event in _annotations() if title == "lru/Settings")
     values = itertools.cycle(VALUES)

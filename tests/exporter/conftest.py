@@ -10,7 +10,7 @@ from hypothesis import settings
 from exporter.connection.target import Target, from_dsn
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.waiting import DEADLINE
 
 # The same examples in each run, however long they take.
@@ -19,10 +19,10 @@ settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")
-def ask() -> Callable[[Server, str], list[tuple[Any, ...]]]:
+def ask() -> Callable[[PrivateServer, str], list[tuple[Any, ...]]]:
     """Run statements as root, without the exporter; the rows of the last statement."""
 
-    def ask(server: Server, *statements: str) -> list[tuple[Any, ...]]:
+    def ask(server: PrivateServer, *statements: str) -> list[tuple[Any, ...]]:
         with server.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
@@ -33,10 +33,10 @@ def ask() -> Callable[[Server, str], list[tuple[Any, ...]]]:
 
 
 @pytest.fixture(scope="session")
-def fetch() -> Callable[[Server, str], Rows]:
+def fetch() -> Callable[[PrivateServer, str], Rows]:
     """The result of a collector's statement, run as root with another driver."""
 
-    def fetch(server: Server, sql: str) -> Rows:
+    def fetch(server: PrivateServer, sql: str) -> Rows:
         with server.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
             cursor.execute(sql)
             return Rows.of([column[0] for column in cursor.description or ()], cursor.fetchall())
@@ -49,7 +49,7 @@ async def watch() -> AsyncIterator[Callable[..., Sampler]]:
     """Create samplers of a server or target; they are closed at the end."""
     samplers: list[Sampler] = []
 
-    def make(whom: Server | Target, **options: Any) -> Sampler:
+    def make(whom: PrivateServer | Target, **options: Any) -> Sampler:
         target = whom if isinstance(whom, Target) else from_dsn(whom.dsn)
         samplers.append(Sampler(target, **{"statement_seconds": DEADLINE, **options}))
         return samplers[-1]

@@ -24,7 +24,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
 from exporter.status_text import parse_text as parse_status
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.exposition import Samples, exposed
 from tests.waiting import DEADLINE, until
 
@@ -154,7 +154,7 @@ class Look:
     after: Samples
 
 
-def truth(server: Server, ask: Ask) -> Samples:
+def truth(server: PrivateServer, ask: Ask) -> Samples:
     """The metrics of a server with one buffer pool, from other sources than the exporter's if possible."""
     status = {name.lower(): text for name, text in ask(server, "SHOW GLOBAL STATUS")}
     variables: dict[str, str] = dict(ask(server, "SHOW GLOBAL VARIABLES"))
@@ -244,7 +244,7 @@ def checkpoint_age_limit(status: dict[str, str], variables: dict[str, str]) -> f
     return 0.77 * float(variables["innodb_log_file_size"]) * float(variables["innodb_log_files_in_group"])
 
 
-def of_tables(server: Server, ask: Ask) -> Samples:
+def of_tables(server: PrivateServer, ask: Ask) -> Samples:
     """The metrics of the tables and indexes of workloads.SCHEMA, and of index builds."""
     schema = workloads.SCHEMA
     pages = "SELECT table_name, index_name, stat_value FROM mysql.innodb_index_stats"
@@ -285,7 +285,7 @@ def of_tables(server: Server, ask: Ask) -> Samples:
     }
 
 
-def indexes(server: Server, ask: Ask) -> list[tuple[str, ...]]:
+def indexes(server: PrivateServer, ask: Ask) -> list[tuple[str, ...]]:
     """Labels of innodb_index_info, from what the server says of the indexes as SQL knows them."""
     return [
         (workloads.SCHEMA, table, index, "clustered" if index == "PRIMARY" else KINDS[non_unique], columns)
@@ -299,7 +299,7 @@ def indexes(server: Server, ask: Ask) -> list[tuple[str, ...]]:
 
 
 @pytest.fixture(scope="module")
-def look(server: Server, ask: Ask) -> Look:
+def look(server: PrivateServer, ask: Ask) -> Look:
     """Give a server some work, wait until it is idle, and collect from both sides."""
     with server.connect() as connection:
         workloads.make_table(connection, "measured", PAGES, indexes=2)
@@ -360,7 +360,7 @@ def test_a_server_that_is_not_up_has_one_metric() -> None:
     assert exposed(None) == {"innodb_up": {(): 0.0}}
 
 
-def test_every_metric_is_exposed_or_cannot_be_there(look: Look, server: Server) -> None:
+def test_every_metric_is_exposed_or_cannot_be_there(look: Look, server: PrivateServer) -> None:
     assert set(SPECS) - set(look.metrics) - OF_DISKS == {*ABSENT[server.name], OPT_IN}
 
 
@@ -394,7 +394,7 @@ def test_the_old_sublist_is_at_its_target(look: Look) -> None:
     assert old > 0
 
 
-def test_work_is_counted(look: Look, server: Server) -> None:
+def test_work_is_counted(look: Look, server: PrivateServer) -> None:
     # MySQL 5.6 counts the end of a scan as one row more.
     rows = SCANS * (ROWS + 1) if server.name == "mysql-5.6" else SCANS * ROWS
     assert look.metrics["innodb_table_scan_rows_total"][workloads.SCHEMA, "measured"] == rows
@@ -402,7 +402,7 @@ def test_work_is_counted(look: Look, server: Server) -> None:
     assert look.metrics["innodb_buffer_pool_pages_created_total"]["0",] > PAGES
 
 
-def test_the_server_is_named(look: Look, server: Server, ask: Ask) -> None:
+def test_the_server_is_named(look: Look, server: PrivateServer, ask: Ask) -> None:
     [(version, comment)] = ask(server, "SELECT @@version, @@version_comment")
     [(flavour, numbers, text, said, *service)] = look.metrics["innodb_server_info"]
     assert service == ["", "", ""]
@@ -413,7 +413,7 @@ def test_the_server_is_named(look: Look, server: Server, ask: Ask) -> None:
     assert 0 <= look.metrics["innodb_server_uptime_seconds"][()] <= float(uptime)
 
 
-def test_the_rows_of_tables_are_known(look: Look, server: Server, ask: Ask) -> None:
+def test_the_rows_of_tables_are_known(look: Look, server: PrivateServer, ask: Ask) -> None:
     for table in ("measured", "counted"):  # InnoDB's estimate from 20 of the pages
         [(rows,)] = ask(server, f"SELECT COUNT(*) FROM {workloads.SCHEMA}.{table}")
         assert look.metrics["innodb_table_rows"][workloads.SCHEMA, table] == pytest.approx(rows, rel=0.06)
@@ -433,7 +433,7 @@ def test_the_service_and_the_system_of_a_server_are_named(look: Look) -> None:
     assert labels[4:] == ("rds", "true", "true")
 
 
-def test_no_readers_and_no_builders_are_at_work_at_rest(look: Look, server: Server) -> None:
+def test_no_readers_and_no_builders_are_at_work_at_rest(look: Look, server: PrivateServer) -> None:
     for name in ("innodb_parallel_read_threads", "innodb_ddl_threads_active"):
         if name not in ABSENT[server.name]:
             assert look.metrics[name] == {(): 0.0}

@@ -7,7 +7,7 @@ from exporter.collectors import pools
 from exporter.midpoint import MINIMUM_LENGTH, MINIMUM_YOUNG, TOLERANCE, old_ratio, old_target
 from exporter.rows import Rows
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 
 @pytest.mark.parametrize(("pct", "ratio"), [(5, 51), (37, 378), (50, 512), (95, 972)])
@@ -46,7 +46,7 @@ def test_some_pages_always_stay_young(length: int) -> None:
 
 
 def test_a_real_server_keeps_its_old_sublist_within_the_tolerance(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
     with server.connect() as connection:
         workloads.make_table(connection, "midpoint", 800)

@@ -22,19 +22,18 @@ from exporter.collectors import COLLECTORS
 from exporter.collectors.metric_kinds import METRIC_KINDS, MetricKind
 from exporter.sampling.assembly import Answer
 from exporter.sampling.sampler import Sampler
-from exporter.server import Server as Identity
-from exporter.server import identify
+from exporter.server import Server, identify
 from exporter.snapshot import Snapshot
 from lab.harness import workloads
-from lab.processes.program import PLAIN, Program
+from lab.processes.program import PLAIN, ChildProcess
 from lab.programs import mysqld_exporter
-from lab.servers import Server, Unavailable
+from lab.servers import PrivateServer, UnavailableHere
 from tests.unavailable import give_up, promtool_says
 from tests.waiting import until
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 Watch = Callable[..., Sampler]
-StartServer = Callable[..., Server]
+StartServer = Callable[..., PrivateServer]
 Key = tuple[str, frozenset[tuple[str, str]]]
 Series = dict[Key, tuple[str, float]]
 """Type and value of each series, by name and labels."""
@@ -144,23 +143,23 @@ def series(exposed: str, parse: Callable[[str], Any] = parse_classic) -> Series:
     return found
 
 
-def scraping(peer: Program) -> Callable[[], str]:
+def scraping(peer: ChildProcess) -> Callable[[], str]:
     """Ask it for its metrics."""
     return lambda: httpx.get(f"http://127.0.0.1:{peer.port}/metrics", timeout=60, **PLAIN).text
 
 
 @pytest.fixture(scope="module")
-def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Server], Program]]:
+def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[PrivateServer], ChildProcess]]:
     """mysqld_exporter for a server, started once."""
-    started: dict[str, Program] = {}
+    started: dict[str, ChildProcess] = {}
     with ExitStack() as stack:
 
-        def peer(server: Server) -> Program:
+        def peer(server: PrivateServer) -> ChildProcess:
             if server.name not in started:
                 folder = tmp_path_factory.mktemp("peer")
                 try:
                     started[server.name] = stack.enter_context(mysqld_exporter.running(server, folder, "root"))
-                except Unavailable as error:
+                except UnavailableHere as error:
                     give_up(f"mysqld_exporter can't be had here: {error}")
             return started[server.name]
 
@@ -168,7 +167,7 @@ def peers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[Server
 
 
 @pytest.fixture
-def scrape(server: Server, peers: Callable[[Server], Program]) -> Callable[[], str]:
+def scrape(server: PrivateServer, peers: Callable[[PrivateServer], ChildProcess]) -> Callable[[], str]:
     """The peer's answer."""
     return scraping(peers(server))
 
@@ -180,7 +179,7 @@ def worked() -> set[str]:
 
 
 @pytest.fixture
-def sampler(server: Server, watch: Watch, worked: set[str]) -> Sampler:
+def sampler(server: PrivateServer, watch: Watch, worked: set[str]) -> Sampler:
     if server.name not in worked:
         worked.add(server.name)
         with server.connect() as connection, connection.cursor() as cursor:
@@ -208,7 +207,7 @@ def apart(ours: Series, before: Series, after: Series, words: set[str]) -> Itera
                 yield f"{key}: {kind} {value}, not {theirs} {one} to {other}"
 
 
-async def compared(server: Server, sampler: Sampler, scrape: Callable[[], str], ask: Ask) -> Series:
+async def compared(server: PrivateServer, sampler: Sampler, scrape: Callable[[], str], ask: Ask) -> Series:
     """Our series, after a check that they equal the peer's."""
     status = ask(server, "SHOW GLOBAL STATUS LIKE 'Innodb%'")
     words = {f"mysql_global_status_{name.lower()}" for name, value in status if value in ("ON", "OFF")}
@@ -233,7 +232,7 @@ async def compared(server: Server, sampler: Sampler, scrape: Callable[[], str], 
 
 
 async def test_names_labels_types_and_values_are_those_of_mysqld_exporter(
-    server: Server, sampler: Sampler, scrape: Callable[[], str], ask: Ask
+    server: PrivateServer, sampler: Sampler, scrape: Callable[[], str], ask: Ask
 ) -> None:
     ours = await compared(server, sampler, scrape, ask)
     assert sum(value != 0 for _, value in ours.values()) > 60
@@ -247,13 +246,13 @@ async def test_so_they_are_where_all_of_innodbs_counters_are_on(
     try:
         with mysqld_exporter.running(server, tmp_path, "root") as peer:
             ours = await compared(server, watch(server, collectors=WITH_KINDS), scraping(peer), ask)
-    except Unavailable as error:
+    except UnavailableHere as error:
         give_up(f"mysqld_exporter can't be had here: {error}")
     names = {name.removeprefix("mysql_info_schema_innodb_metrics_") for name, _ in ours}
     assert {name for name, servers in LRU.items() if server.name in servers} <= names
 
 
-async def test_the_names_of_published_dashboards_are_there(server: Server, sampler: Sampler) -> None:
+async def test_the_names_of_published_dashboards_are_there(server: PrivateServer, sampler: Sampler) -> None:
     found = series(text(await sampler.collect()))
     assert {name for name, servers in DASHBOARDS.items() if not servers or server.name in servers} <= {
         name for name, _ in found
@@ -288,7 +287,7 @@ class Heard:
     def __init__(self) -> None:
         self.names: list[str] = []
 
-    def session(self, _server: Identity, _account: str) -> None:
+    def session(self, _server: Server, _account: str) -> None:
         pass
 
     def answer(self, answer: Answer) -> None:
@@ -300,7 +299,7 @@ class Heard:
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 async def test_a_scrape_asks_no_statement_more_and_a_collection_one_in_five_minutes(
-    server: Server, watch: Watch
+    server: PrivateServer, watch: Watch
 ) -> None:
     heard = Heard()
     sampler = watch(server, collectors=WITH_KINDS, keep=heard, monotonic=lambda: 0.0)

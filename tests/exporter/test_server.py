@@ -5,7 +5,7 @@ import pytest
 
 from exporter.knowledge import BEHAVIOURS, SETTINGS
 from exporter.server import IDENTITY_SQL, Flavour, Managed, Version, identify, identity, parse_version
-from lab.servers import Server as RealServer
+from lab.servers import PrivateServer
 
 GROUP = "8a94f357-aab4-11df-86ab-c80aa9429562"
 
@@ -199,7 +199,7 @@ def test_a_floor_for_the_other_family_only_is_never_reached() -> None:
     assert not identify({"version": "10.11.19-MariaDB"}).at_least(mysql=(5, 6, 0))
 
 
-def test_a_real_server_is_recognised(server: RealServer, ask: Callable[..., list[tuple[Any, ...]]]) -> None:
+def test_a_real_server_is_recognised(server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]]) -> None:
     found = identify({name.lower(): value for name, value in ask(server, IDENTITY_SQL)})
     flavour, series = server.name.split("-")
     assert found.flavour == flavour
@@ -209,7 +209,7 @@ def test_a_real_server_is_recognised(server: RealServer, ask: Callable[..., list
 
 
 def test_real_servers_have_what_their_versions_promise(
-    server: RealServer, ask: Callable[..., list[tuple[Any, ...]]]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]]
 ) -> None:
     found = identify({name.lower(): value for name, value in ask(server, IDENTITY_SQL)})
     variables = {name for name, _ in ask(server, "SHOW GLOBAL VARIABLES")}

@@ -8,10 +8,10 @@ from exporter.filename_charset import LETTERS
 from exporter.rows import Rows
 from exporter.snapshot import Table
 from exporter.table_names import from_filename, logical_table
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-Fetch = Callable[[Server, str], Rows]
+Fetch = Callable[[PrivateServer, str], Rows]
 
 SCHEMA = "é-db"
 NAMES = [
@@ -90,7 +90,7 @@ def test_a_dictionary_name_is_decoded(name: str, schema_and_table: tuple[str, st
 
 
 @pytest.fixture(scope="module")
-def named(server: Server, ask: Ask) -> Iterator[Server]:
+def named(server: PrivateServer, ask: Ask) -> Iterator[PrivateServer]:
     """A server with a table for every name in NAMES, each scanned once."""
     create = f"CREATE TABLE `{SCHEMA}`.{{}} (id INT PRIMARY KEY, v INT) ENGINE=InnoDB"
     ask(
@@ -122,27 +122,27 @@ def of_the_schema(tables: Sequence[Table]) -> list[str]:
     return sorted(table.table for table in tables if table.schema == SCHEMA)
 
 
-def test_tables_have_their_own_names_in_the_index_sizes(named: Server, fetch: Fetch) -> None:
+def test_tables_have_their_own_names_in_the_index_sizes(named: PrivateServer, fetch: Fetch) -> None:
     sizes = index_sizes.parse([fetch(named, sql) for sql in (SIZES_SQL, index_sizes.ALL_SQL)]).sizes
     assert of_the_schema([Table(index.schema, index.table) for index in sizes]) == sorted(NAMES)
 
 
-def test_tables_have_their_own_names_in_the_scans(named: Server, fetch: Fetch) -> None:
+def test_tables_have_their_own_names_in_the_scans(named: PrivateServer, fetch: Fetch) -> None:
     scans = table_scans.parse([fetch(named, table_scans.SQL)])
     assert of_the_schema(list(scans)) == sorted(NAMES)
 
 
-def test_tables_have_their_own_names_in_the_file_reads(named: Server, fetch: Fetch) -> None:
+def test_tables_have_their_own_names_in_the_file_reads(named: PrivateServer, fetch: Fetch) -> None:
     assert of_the_schema(list(table_files.parse([fetch(named, FILES_SQL)]))) == sorted(NAMES)
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_tables_have_their_own_names_in_the_cached_indexes(named: Server, fetch: Fetch) -> None:
+def test_tables_have_their_own_names_in_the_cached_indexes(named: PrivateServer, fetch: Fetch) -> None:
     cached = cached_indexes.parse([fetch(named, sql) for sql in (CACHED_SQL, cached_indexes.ALL_SQL)])
     assert of_the_schema([Table(index.schema, index.table) for index in cached.pages]) == sorted(NAMES)
 
 
-def test_every_letter_that_has_a_code_is_decoded(server: Server, ask: Ask, fetch: Fetch) -> None:
+def test_every_letter_that_has_a_code_is_decoded(server: PrivateServer, ask: Ask, fetch: Fetch) -> None:
     letters = "".join(letter for row in LETTERS.values() for letter in row if letter != " ")
     others = "".join(map(chr, [*range(0x80, 0x2500, 23), *range(0x2500, 0xD800, 997), 0xE000, 0xFFFD]))
     names = [some[first : first + 48] for some in (letters, others) for first in range(0, len(some), 48)]
@@ -161,7 +161,7 @@ def test_every_letter_that_has_a_code_is_decoded(server: Server, ask: Ask, fetch
 
 # MySQL's INNODB_INDEXES and INNODB_CACHED_INDEXES leave out partitioned tables (seen on 9.7.4), so their resident
 # pages are not known.
-def test_a_partitioned_table_is_one_in_every_other_source(server: Server, ask: Ask, fetch: Fetch) -> None:
+def test_a_partitioned_table_is_one_in_every_other_source(server: PrivateServer, ask: Ask, fetch: Fetch) -> None:
     ask(
         server,
         "CREATE DATABASE IF NOT EXISTS shop",

@@ -13,7 +13,7 @@ import pymysql
 import pytest
 
 from lab.programs.proxy import Proxy
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.in_process import InProcess
 from tests.faults.guard import INTERVAL, Guard, ask
 
@@ -48,7 +48,7 @@ def account(tmp_path: Path) -> Iterator[Callable[..., Account]]:
     """Create an account on a server; it is dropped at the end if the server still answers."""
     with ExitStack() as stack:
 
-        def make(server: Server, requires: str = "") -> Account:
+        def make(server: PrivateServer, requires: str = "") -> Account:
             user, password = f"w{secrets.token_hex(4)}", secrets.token_urlsafe(12)
             path = tmp_path / f"{user}.password"
             path.write_text(password + "\n")
@@ -60,7 +60,7 @@ def account(tmp_path: Path) -> Iterator[Callable[..., Account]]:
         yield make
 
 
-def create(server: Server, account: Account, requires: str = "") -> None:
+def create(server: PrivateServer, account: Account, requires: str = "") -> None:
     """Create the account with its grants."""
     ask(
         server,
@@ -71,7 +71,7 @@ def create(server: Server, account: Account, requires: str = "") -> None:
         ask(server, f"ALTER USER {account.name} REQUIRE {requires}")
 
 
-def drop(server: Server, account: Account) -> None:
+def drop(server: PrivateServer, account: Account) -> None:
     if server.running():
         with contextlib.suppress(pymysql.err.Error):
             ask(server, f"DROP USER {account.name}")
@@ -83,7 +83,7 @@ def guarded(account: Callable[..., Account]) -> Iterator[Callable[..., Guard]]:
     with ExitStack() as stack:
 
         def watch(
-            server: Server,
+            server: PrivateServer,
             *arguments: str,
             through: Proxy | None = None,
             login: Account | None = None,
@@ -101,7 +101,7 @@ def guarded(account: Callable[..., Account]) -> Iterator[Callable[..., Guard]]:
 
 
 @pytest.fixture
-def proxied() -> Iterator[Callable[[Server], Proxy]]:
+def proxied() -> Iterator[Callable[[PrivateServer], Proxy]]:
     """A proxy in front of a server."""
     with ExitStack() as stack:
         yield lambda server: stack.enter_context(Proxy((server.host, server.port)))

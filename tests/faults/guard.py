@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pymysql.constants import ER
 
 from exporter.sampling.sampler import Sampler
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.in_process import InProcess
 from tests.waiting import wait_for
 
@@ -161,7 +161,7 @@ class Guard:
 
     sidecar: InProcess
     account: str
-    server: Server
+    server: PrivateServer
     resets: tuple[str, ...] = ()
     scrapes: list[Scrape] = field(default_factory=list)
 
@@ -260,13 +260,13 @@ class Guard:
             assert low <= served <= after[metric], metric
 
 
-def admin(server: Server) -> pymysql.Connection[Any]:
+def admin(server: PrivateServer) -> pymysql.Connection[Any]:
     """A root connection, which works even if the server requires TLS."""
     encrypted = server.name == "mysql-9.7" or "ssl-cert" in server.options
     return server.connect(charset="utf8mb4", ssl=_UNVERIFIED if encrypted else None)
 
 
-def ask(server: Server, *statements: str) -> list[tuple[Any, ...]]:
+def ask(server: PrivateServer, *statements: str) -> list[tuple[Any, ...]]:
     """Statements as root; the rows of the last one."""
     rows: list[tuple[Any, ...]] = []
     with admin(server) as connection, connection.cursor() as cursor:
@@ -276,7 +276,7 @@ def ask(server: Server, *statements: str) -> list[tuple[Any, ...]]:
     return rows
 
 
-def kill(server: Server, sessions: Iterable[int]) -> None:
+def kill(server: PrivateServer, sessions: Iterable[int]) -> None:
     """Kill sessions. One may be gone already: if one breaks, the sidecar closes the other."""
     for session in sessions:
         try:
@@ -286,7 +286,7 @@ def kill(server: Server, sessions: Iterable[int]) -> None:
                 raise
 
 
-def own_counters(server: Server) -> dict[str, float]:
+def own_counters(server: PrivateServer) -> dict[str, float]:
     """The server's own counters, by metric."""
     [(read, created, written, gets)] = ask(
         server,

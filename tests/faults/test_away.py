@@ -10,14 +10,14 @@ from collections.abc import Callable
 import pytest
 
 from lab.programs.proxy import Proxy
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.faults.conftest import Account, create
 from tests.faults.guard import Guard, ask
 from tests.waiting import wait_for
 
 STARTED_APART = 5
 """Seconds between two starts of a server, from which they are told apart for certain."""
-Start = Callable[..., Server]
+Start = Callable[..., PrivateServer]
 Guarded = Callable[..., Guard]
 
 
@@ -77,10 +77,10 @@ def test_a_paused_server_is_down_and_watched_again_once_it_resumes(start_server:
 
 
 def test_another_server_at_the_same_address_has_only_its_own_numbers(
-    server_pair: tuple[Server, Server],
+    server_pair: tuple[PrivateServer, PrivateServer],
     account: Callable[..., Account],
     guarded: Guarded,
-    proxied: Callable[[Server], Proxy],
+    proxied: Callable[[PrivateServer], Proxy],
 ) -> None:
     old, new = server_pair
     who = account(old)
@@ -105,5 +105,5 @@ def test_another_server_at_the_same_address_has_only_its_own_numbers(
 
 
 @pytest.fixture
-def server_pair(start_server: Start) -> tuple[Server, Server]:
+def server_pair(start_server: Start) -> tuple[PrivateServer, PrivateServer]:
     return start_server("mysql-9.7"), start_server("mariadb-11.8", performance_schema="ON")

@@ -11,7 +11,7 @@ from exporter.connection.target import from_dsn
 from exporter.sampling import metrics
 from exporter.sampling.metrics import SPECS
 from exporter.sampling.sampler import Sampler
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 HOUR = 3600.0
 
@@ -37,7 +37,7 @@ def served(sampler: Sampler) -> dict[tuple[str, tuple[tuple[str, str], ...]], fl
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
 @pytest.mark.parametrize("ahead", [HOUR, -HOUR, 20.0, -2.0], ids=["an hour on", "an hour back", "20 s on", "2 s back"])
-async def test_setting_the_clock_makes_no_number_wrong(server: Server, ahead: float) -> None:
+async def test_setting_the_clock_makes_no_number_wrong(server: PrivateServer, ahead: float) -> None:
     clock = Clock()
     sampler = Sampler(from_dsn(server.dsn), interval=0.1, clock=clock)
     try:
@@ -67,7 +67,7 @@ async def test_setting_the_clock_makes_no_number_wrong(server: Server, ahead: fl
 
 
 @pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
-async def test_setting_the_clock_back_does_not_stop_collections(server: Server) -> None:
+async def test_setting_the_clock_back_does_not_stop_collections(server: PrivateServer) -> None:
     clock = Clock()
     sampler = Sampler(from_dsn(server.dsn), interval=0.1, clock=clock)
     try:

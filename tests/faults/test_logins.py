@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 import trustme
 
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.conftest import start_or_skip
 from tests.faults.conftest import Account, create, drop
 from tests.faults.guard import Guard, ask, kill
 
 SOME = ("mysql-9.7", "mariadb-11.8", "mysql-5.6")
-Start = Callable[..., Server]
+Start = Callable[..., PrivateServer]
 Guarded = Callable[..., Guard]
 Accounts = Callable[..., Account]
 
 
-def set_password(server: Server, account: Account, password: str) -> None:
+def set_password(server: PrivateServer, account: Account, password: str) -> None:
     """Rotate the password as an administrator; open sessions stay open."""
     new = f"PASSWORD('{password}')" if server.name == "mysql-5.6" else f"'{password}'"
     ask(
@@ -32,7 +32,9 @@ def set_password(server: Server, account: Account, password: str) -> None:
 
 
 @pytest.mark.parametrize("server", SOME, indirect=True)
-def test_a_rotated_password_is_read_again_from_its_file(server: Server, account: Accounts, guarded: Guarded) -> None:
+def test_a_rotated_password_is_read_again_from_its_file(
+    server: PrivateServer, account: Accounts, guarded: Guarded
+) -> None:
     who = account(server)
     guard = guarded(server, login=who)
     guard.well()
@@ -51,7 +53,7 @@ def test_a_rotated_password_is_read_again_from_its_file(server: Server, account:
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 def test_a_rotated_password_is_read_again_from_a_defaults_file(
-    server: Server, account: Accounts, tmp_path: Path, guarded: Guarded
+    server: PrivateServer, account: Accounts, tmp_path: Path, guarded: Guarded
 ) -> None:
     who = account(server)
     defaults = tmp_path / "my.cnf"
@@ -76,7 +78,7 @@ def test_a_rotated_password_is_read_again_from_a_defaults_file(
 
 @pytest.mark.parametrize("server", SOME[:2], indirect=True)
 def test_a_revoked_privilege_makes_only_its_sources_unreadable(
-    server: Server, account: Accounts, guarded: Guarded
+    server: PrivateServer, account: Accounts, guarded: Guarded
 ) -> None:
     who = account(server)
     guard = guarded(server, login=who)
@@ -98,7 +100,7 @@ def test_a_revoked_privilege_makes_only_its_sources_unreadable(
 
 @pytest.mark.parametrize("server", SOME[:2], indirect=True)
 def test_an_account_whose_statements_are_all_refused_is_down_with_the_cure(
-    server: Server, account: Accounts, guarded: Guarded
+    server: PrivateServer, account: Accounts, guarded: Guarded
 ) -> None:
     who = account(server)
     guard = guarded(server, login=who)
@@ -118,7 +120,9 @@ def test_an_account_whose_statements_are_all_refused_is_down_with_the_cure(
 
 
 @pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
-def test_a_dropped_and_recreated_account_is_down_and_up(server: Server, account: Accounts, guarded: Guarded) -> None:
+def test_a_dropped_and_recreated_account_is_down_and_up(
+    server: PrivateServer, account: Accounts, guarded: Guarded
+) -> None:
     who = account(server)
     guard = guarded(server, login=who)
     guard.well()
@@ -178,7 +182,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
 
 
 @pytest.fixture(scope="module", params=["mysql-9.7", "mariadb-11.8"])
-def secured(request: pytest.FixtureRequest, certificates: Certificates) -> Iterator[Server]:
+def secured(request: pytest.FixtureRequest, certificates: Certificates) -> Iterator[PrivateServer]:
     """A server that requires TLS, with a certificate for 127.0.0.1."""
     with start_or_skip(
         request.param,
@@ -192,7 +196,7 @@ def secured(request: pytest.FixtureRequest, certificates: Certificates) -> Itera
 @pytest.mark.xdist_group("secured")
 @pytest.mark.parametrize("requires", ["SSL", "X509"])
 def test_a_server_that_requires_tls_is_watched_over_tls(
-    secured: Server, certificates: Certificates, account: Accounts, guarded: Guarded, requires: str
+    secured: PrivateServer, certificates: Certificates, account: Accounts, guarded: Guarded, requires: str
 ) -> None:
     who = account(secured, requires)
     query = certificates.query("VERIFY_IDENTITY", "ca", "client") if requires == "X509" else ""
@@ -227,7 +231,7 @@ class Shut:
     ids=["another authority", "tls off", "no certificate", "a stranger's certificate"],
 )
 def test_a_wrong_or_missing_certificate_is_down_with_the_reason(
-    secured: Server, certificates: Certificates, account: Accounts, guarded: Guarded, shut: Shut
+    secured: PrivateServer, certificates: Certificates, account: Accounts, guarded: Guarded, shut: Shut
 ) -> None:
     who = account(secured, shut.requires)
     guard = guarded(secured, login=who, query=certificates.query(shut.mode, shut.ca, shut.client))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.faults.guard import Guard, Scrape, admin, ask
 from tests.unavailable import promtool_says
 
@@ -40,7 +40,7 @@ def quoted(name: str) -> str:
 
 
 @pytest.fixture
-def named(server: Server) -> set[str]:
+def named(server: PrivateServer) -> set[str]:
     """The names of the tables that the server accepted; each was read from disk and scanned."""
     made: set[str] = set()
     ask(server, f"DROP DATABASE IF EXISTS {quoted(SCHEMA)}", f"CREATE DATABASE {quoted(SCHEMA)}")
@@ -70,7 +70,7 @@ def tables_of(scrape: Scrape, metric: str) -> set[str]:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8", "mysql-5.6", "mariadb-10.5"], indirect=True)
-def test_names_are_served_unchanged(server: Server, named: set[str], guarded: Guarded) -> None:
+def test_names_are_served_unchanged(server: PrivateServer, named: set[str], guarded: Guarded) -> None:
     guard = guarded(server)
     scrape = guard.well()
     assert tables_of(scrape, "innodb_index_pages") == named
@@ -88,7 +88,7 @@ def test_names_are_served_unchanged(server: Server, named: set[str], guarded: Gu
 
 
 @pytest.mark.parametrize("server", SOME, indirect=True)
-def test_statements_with_invalid_utf_8_do_not_break_metrics(server: Server, guarded: Guarded) -> None:
+def test_statements_with_invalid_utf_8_do_not_break_metrics(server: PrivateServer, guarded: Guarded) -> None:
     """Identifiers are UTF-8, but INNODB STATUS shows running statements, whose text may have any bytes."""
     ask(
         server,
@@ -109,6 +109,6 @@ def test_statements_with_invalid_utf_8_do_not_break_metrics(server: Server, guar
     ask(server, "DROP DATABASE bytes")
 
 
-def _wait_for_it(server: Server) -> None:
+def _wait_for_it(server: PrivateServer) -> None:
     with server.connect(charset="latin1") as connection:
         connection.query(b"SELECT id FROM bytes.t WHERE id = 1 /* \xff\xfe \xc3( */ FOR UPDATE")

@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 
 from lab.programs.proxy import Proxy
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.faults.guard import Guard, ask
 from tests.waiting import wait_for
 
 Guarded = Callable[..., Guard]
-Proxied = Callable[[Server], Proxy]
+Proxied = Callable[[PrivateServer], Proxy]
 SOME = ("mysql-9.7", "mariadb-11.8")
 PLAIN = "ssl-mode=DISABLED"  # so that the proxy can read the statements
 
@@ -23,7 +23,7 @@ CUTS = {"in the query": 0, "at the answer's begin": 5, "in the answer": 60}
 
 @pytest.mark.parametrize("server", SOME, indirect=True)
 def test_a_broken_connection_is_reopened_and_costs_one_collection(
-    server: Server, guarded: Guarded, proxied: Proxied
+    server: PrivateServer, guarded: Guarded, proxied: Proxied
 ) -> None:
     proxy = proxied(server)
     guard = guarded(server, through=proxy, query=PLAIN)
@@ -45,7 +45,7 @@ def _reached(proxy: Proxy, goal: int) -> Callable[[], bool]:
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 def test_the_sidecar_retries_while_new_connections_are_refused(
-    server: Server, guarded: Guarded, proxied: Proxied
+    server: PrivateServer, guarded: Guarded, proxied: Proxied
 ) -> None:
     proxy = proxied(server)
     guard = guarded(server, through=proxy)
@@ -63,7 +63,7 @@ def test_the_sidecar_retries_while_new_connections_are_refused(
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 def test_a_stalled_network_is_down_after_the_deadline_and_up_when_it_recovers(
-    server: Server, guarded: Guarded, proxied: Proxied
+    server: PrivateServer, guarded: Guarded, proxied: Proxied
 ) -> None:
     proxy = proxied(server)
     guard = guarded(server, "--statement-timeout", "1s", through=proxy)
@@ -77,7 +77,7 @@ def test_a_stalled_network_is_down_after_the_deadline_and_up_when_it_recovers(
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 def test_a_network_slow_within_the_deadlines_delays_but_loses_nothing(
-    server: Server, guarded: Guarded, proxied: Proxied
+    server: PrivateServer, guarded: Guarded, proxied: Proxied
 ) -> None:
     proxy = proxied(server)
     guard = guarded(server, through=proxy)
@@ -92,7 +92,7 @@ def test_a_network_slow_within_the_deadlines_delays_but_loses_nothing(
 
 
 @pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
-def test_a_statement_over_its_timeout_fails_alone(server: Server, guarded: Guarded) -> None:
+def test_a_statement_over_its_timeout_fails_alone(server: PrivateServer, guarded: Guarded) -> None:
     """A lock on the statistics table makes the statement exceed its timeout."""
     with server.connect() as holder, holder.cursor() as cursor:
         cursor.execute("LOCK TABLES mysql.innodb_index_stats WRITE")

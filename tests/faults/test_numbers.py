@@ -16,7 +16,7 @@ from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook, builtin_directory
 from exporter.recording.file import replay
 from exporter.sampling import metrics
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.building import REPOSITORY
 from tests.faults.guard import Guard, ask
 from tests.waiting import wait_for
@@ -60,7 +60,7 @@ def test_a_wrapped_negative_number_is_not_served(capture: str, value: Any, tmp_p
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
-def test_truncated_summaries_give_no_negative_rate(server: Server, guarded: Guarded) -> None:
+def test_truncated_summaries_give_no_negative_rate(server: PrivateServer, guarded: Guarded) -> None:
     ask(
         server,
         "CREATE DATABASE IF NOT EXISTS counted",

@@ -19,7 +19,7 @@ from advisor.cli.main import main
 from exporter import state_file
 from exporter.connection.session import Session
 from exporter.connection.target import PASSWORD_VARIABLE, Target, resolve
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import Sidecar
 from tests.faults.conftest import Account
@@ -65,7 +65,7 @@ def test_the_search_finds_a_leaked_secret() -> None:
 
 
 @pytest.fixture
-def login(server: Server, account: Callable[..., Account]) -> Account:
+def login(server: PrivateServer, account: Callable[..., Account]) -> Account:
     """An account with that password."""
     who = account(server)
     with server.connect(charset="utf8mb4") as root, root.cursor() as cursor:
@@ -106,7 +106,9 @@ def everything(sidecar: Sidecar | InProcess) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 @pytest.mark.parametrize("way", ["password file", "defaults file"])
-def test_a_sidecar_shows_and_writes_no_password(server: Server, login: Account, way: str, tmp_path: Path) -> None:
+def test_a_sidecar_shows_and_writes_no_password(
+    server: PrivateServer, login: Account, way: str, tmp_path: Path
+) -> None:
     state = tmp_path / "state"
     options, _ = ways(tmp_path, login, server.port)[way]
     with InProcess(*options, "--interval", "0.5s", "--state-dir", state) as sidecar:
@@ -116,7 +118,7 @@ def test_a_sidecar_shows_and_writes_no_password(server: Server, login: Account, 
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_process_shows_no_password_of_its_environment(server: Server, login: Account, tmp_path: Path) -> None:
+def test_a_process_shows_no_password_of_its_environment(server: PrivateServer, login: Account, tmp_path: Path) -> None:
     state = tmp_path / "state"
     options, env = ways(tmp_path, login, server.port)["environment"]
     sidecar = Sidecar(tmp_path, *options, "-v", "--interval", "0.5s", "--state-dir", state, env=env)
@@ -130,7 +132,7 @@ def test_a_process_shows_no_password_of_its_environment(server: Server, login: A
     assert not written_with_a_password(state)
 
 
-def shows_no_password(sidecar: Sidecar | InProcess, server: Server, login: Account) -> None:
+def shows_no_password(sidecar: Sidecar | InProcess, server: PrivateServer, login: Account) -> None:
     """Not even after it had to log in once more."""
     wait_for(lambda: sidecar.get("/readyz").is_success)
     first = _sessions(server, login)
@@ -148,14 +150,14 @@ def written_with_a_password(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and leaks(path.read_bytes())]
 
 
-def _sessions(server: Server, who: Account) -> set[int]:
+def _sessions(server: PrivateServer, who: Account) -> set[int]:
     rows = ask(server, f"SELECT ID FROM information_schema.PROCESSLIST WHERE USER = '{who.user}'")
     return {number for (number,) in rows}
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 def test_a_wrong_password_is_not_repeated_by_a_sidecar(
-    server: Server, login: Account, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    server: PrivateServer, login: Account, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     wrong = PASSWORD[::-1]
@@ -170,7 +172,7 @@ def test_a_wrong_password_is_not_repeated_by_a_sidecar(
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 @pytest.mark.parametrize("way", ["password file", "environment", "defaults file"])
 def test_no_recording_and_no_command_output_has_a_password(
-    server: Server, login: Account, way: str, tmp_path: Path
+    server: PrivateServer, login: Account, way: str, tmp_path: Path
 ) -> None:
     output = tmp_path / "recording.jsonl"
     options, env = ways(tmp_path, login, server.port)[way]
@@ -188,7 +190,7 @@ def test_no_recording_and_no_command_output_has_a_password(
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 async def test_no_error_repr_or_log_record_has_a_password(
-    server: Server, login: Account, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    server: PrivateServer, login: Account, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     (tmp_path / "pw").write_text(PASSWORD + "\n", encoding="utf-8")

@@ -18,7 +18,7 @@ from exporter.collectors.table_digests import table_digests
 from exporter.connection import session_settings
 from exporter.server import IDENTITY_SQL, Server, identify
 from exporter.snapshot import Table
-from lab.servers import Server as RealServer
+from lab.servers import PrivateServer
 from tests.advisor.building import REPOSITORY
 from tests.faults.conftest import PATIENT, Account
 from tests.faults.guard import Guard, ask
@@ -104,11 +104,11 @@ def test_one_module_sends_statements_and_adds_nothing_to_them() -> None:
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 def test_a_server_receives_exactly_these_statements(
-    server: RealServer, account: Callable[..., Account], guarded: Callable[..., Guard], tmp_path: Path
+    server: PrivateServer, account: Callable[..., Account], guarded: Callable[..., Guard], tmp_path: Path
 ) -> None:
     who = account(server)
     log = tmp_path / "general.log"
-    [(usual,)] = ask(server, "SELECT @@GLOBAL.general_log_file")
+    [(usual,)] = ask(server, "SELECT PrivateServerGLOBAL.general_log_file")
     ask(server, f"SET GLOBAL general_log_file = '{log}'", "SET GLOBAL general_log = ON")
     try:
         guard = guarded(server, login=who)
@@ -129,7 +129,7 @@ def test_a_server_receives_exactly_these_statements(
     assert strange == set()
 
 
-def _identity(server: RealServer) -> Server:
+def _identity(server: PrivateServer) -> Server:
     rows: list[tuple[Any, ...]] = ask(server, IDENTITY_SQL)
     return identify({str(name): str(value) for name, value in rows})
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 import pymysql
 import pytest
 
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.faults.conftest import Account
 from tests.faults.guard import OF_COLLECTORS, Guard, admin, ask
 from tests.waiting import wait_for
@@ -18,7 +18,7 @@ from tests.waiting import wait_for
 SOME = ("mysql-9.7", "mariadb-11.8", "mysql-5.6")
 MOST = 10
 """Connections of a server that is to be full."""
-Start = Callable[..., Server]
+Start = Callable[..., PrivateServer]
 Guarded = Callable[..., Guard]
 
 
@@ -44,7 +44,7 @@ def test_a_server_without_free_connections_is_watched_over_open_ones_or_once_one
 
 
 @contextmanager
-def taken(server: Server, account: Account) -> Iterator[None]:
+def taken(server: PrivateServer, account: Account) -> Iterator[None]:
     """Take all connections available to ordinary accounts, also those that are just being closed."""
     with ExitStack() as stack:
 
@@ -84,7 +84,7 @@ def test_without_performance_schema_its_sources_are_disabled_and_the_rest_is_rig
 
 
 @pytest.mark.parametrize("server", SOME, indirect=True)
-def test_a_read_only_server_is_watched_like_any_other(server: Server, guarded: Guarded) -> None:
+def test_a_read_only_server_is_watched_like_any_other(server: PrivateServer, guarded: Guarded) -> None:
     setting = "super_read_only" if server.name == "mysql-9.7" else "read_only"
     guard = guarded(server)
     guard.well()
@@ -109,7 +109,7 @@ LOCKS = {
 @pytest.mark.parametrize("server", SOME, indirect=True)
 @pytest.mark.parametrize("lock", LOCKS)
 def test_locks_of_others_delay_no_scrape(
-    server: Server, lock: str, account: Callable[..., Account], guarded: Guarded
+    server: PrivateServer, lock: str, account: Callable[..., Account], guarded: Guarded
 ) -> None:
     ask(
         server,
@@ -146,7 +146,7 @@ WAITING_FOR_ALTER = {"auto_increments", "cached_indexes", "indexes", "table_form
 """MySQL 8.0 and later take a metadata lock on each table that these sources list (seen on 9.7.4)."""
 
 
-def _in_background(server: Server, statement: str) -> Callable[[], None]:
+def _in_background(server: PrivateServer, statement: str) -> Callable[[], None]:
     """Run a statement that waits; the returned function waits for its end."""
     thread = threading.Thread(target=ask, args=(server, statement), daemon=True)
     thread.start()
@@ -156,7 +156,7 @@ def _in_background(server: Server, statement: str) -> Callable[[], None]:
 
 
 @pytest.mark.parametrize("server", SOME, indirect=True)
-def test_tables_that_come_and_go_during_a_collection_fail_nothing(server: Server, guarded: Guarded) -> None:
+def test_tables_that_come_and_go_during_a_collection_fail_nothing(server: PrivateServer, guarded: Guarded) -> None:
     ask(server, "DROP DATABASE IF EXISTS coming", "CREATE DATABASE coming")
     guard = guarded(server)
     guard.well()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.faults.guard import Guard, ask
 
 MIB = 1 << 20
@@ -15,7 +15,7 @@ COLUMNS = 40
 
 @pytest.mark.parametrize("name", ["mysql-9.7", "mariadb-11.8", "mysql-5.6"])
 def test_a_truncated_status_gives_the_remaining_values(
-    name: str, start_server: Callable[..., Server], guarded: Callable[..., Guard]
+    name: str, start_server: Callable[..., PrivateServer], guarded: Callable[..., Guard]
 ) -> None:
     server = start_server(name, performance_schema="ON", innodb_status_output_locks="ON")
     columns = ", ".join(f"c{number} INT NOT NULL DEFAULT {number}" for number in range(COLUMNS))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families as parse_classic
 
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from lab.programs import promtool
 from tests.unavailable import give_up
 
@@ -45,7 +45,7 @@ class Blocks:
         text.write_text("\n".join([*parts, "# EOF\n"]), encoding="utf-8")
         try:
             promtool.create_blocks(text, data)
-        except Unavailable as error:
+        except UnavailableHere as error:
             give_up(f"promtool is unavailable here: {error}")
         return data
 

@@ -36,7 +36,7 @@ from lab.harness.workloads import SCHEMA, emptied, scan
 from lab.processes.program import PLAIN
 from lab.programs import mysqld_exporter, prometheus
 from lab.proofs.scans import OTHER, OTHER_PAGES, PAGES, POOL, SCANNED
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 from tests.advisor.in_process import InProcess
 from tests.fleet.blocks import Blocks
@@ -78,7 +78,7 @@ Counts = Mapping[str, float]
 class Watched:
     """A server, what watches it, and its own counts before and after it was asked at the window's ends."""
 
-    server: Server
+    server: PrivateServer
     connection: pymysql.Connection[Any]
     sidecar: InProcess
     peer: str
@@ -123,7 +123,7 @@ class Watched:
 
 
 @pytest.fixture
-def watched(start_server: Callable[..., Server], tmp_path: Path) -> Iterator[dict[str, Watched]]:
+def watched(start_server: Callable[..., PrivateServer], tmp_path: Path) -> Iterator[dict[str, Watched]]:
     with ExitStack() as stack:
         servers = {}
         for name, options in SERVERS.items():

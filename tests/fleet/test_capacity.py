@@ -18,7 +18,7 @@ from advisor.fleet.reading import ReadingOptions, read
 from advisor.fleet.series import Grid
 from advisor.rules.rulebook import Rulebook
 from exporter.server import Server
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from lab.programs import prometheus, promtool
 from tests.advisor.building import RULES_FOLDER
 from tests.unavailable import give_up, or_give_up
@@ -137,7 +137,7 @@ def watching(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     text.write_text(blocks.text(), encoding="utf-8")
     try:
         promtool.create_blocks(text, data)
-    except Unavailable as error:
+    except UnavailableHere as error:
         give_up(f"promtool is unavailable here: {error}")
     # Blocks of the past would be older than the retention.
     with or_give_up(prometheus.running(folder, [], data=data, flags=["--storage.tsdb.retention.time=100y"])) as started:

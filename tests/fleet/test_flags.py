@@ -26,7 +26,7 @@ from exporter.snapshot import Table
 from lab.bench.exporters import PEER, create_accounts
 from lab.processes.program import PLAIN
 from lab.programs import mysqld_exporter, prometheus
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 from tests.advisor.fleet.told import IDENTITY
 from tests.fleet.blocks import Blocks
@@ -57,7 +57,7 @@ def seen(url: str, grid: Grid) -> Window:
 
 
 def test_a_flag_that_is_on_is_no_cure_and_names_the_only_secondary_index(
-    start_server: Callable[..., Server], tmp_path: Path
+    start_server: Callable[..., PrivateServer], tmp_path: Path
 ) -> None:
     server = start_server("mariadb-11.8", performance_schema="ON")
     create_accounts(server)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lab.packages import cache
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from tests.image.containers import Container
 from tests.unavailable import give_up
 from tools import prepare
@@ -42,7 +42,7 @@ def built() -> Iterator[Built]:
         try:
             builders.tidy()
             buildah, podman, base = prepare.image()
-        except Unavailable as error:
+        except UnavailableHere as error:
             give_up(f"the image can't be built here: {error}")
         yield Built(buildah, podman, prepare.IMAGE, base)
         builders.tidy()

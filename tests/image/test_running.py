@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from exporter import __version__
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.sidecar import values, write_rule
 from tests.conftest import start_or_skip
 from tests.image.conftest import Built, Containers
@@ -27,14 +27,14 @@ NOTHING = frozenset[tuple[str, str]]()
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Server]:
+def server() -> Iterator[PrivateServer]:
     """A server beside those of other tests, which may be another worker's."""
     with start_or_skip("mysql-9.7", {}) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def container(built: Built, server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
+def container(built: Built, server: PrivateServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
     """The container that watches the server, with a user's own rule."""
     rules, folder = tmp_path_factory.mktemp("rules"), tmp_path_factory.mktemp("serving")
     write_rule(rules, id="of-a-user")
@@ -89,7 +89,7 @@ def test_it_loads_a_mounted_folders_rules_in_addition_to_its_own(container: Cont
 
 
 def test_by_default_it_serves_at_9747_and_on_sigterm_saves_its_history_and_exits_cleanly(
-    server: Server, containers: Containers, tmp_path: Path
+    server: PrivateServer, containers: Containers, tmp_path: Path
 ) -> None:
     state = tmp_path / "state"
     state.mkdir()
@@ -117,7 +117,7 @@ def test_by_default_it_serves_at_9747_and_on_sigterm_saves_its_history_and_exits
     assert {path.stat().st_uid for path in files} == {65532}
 
 
-def test_check_prints_the_same_in_a_container(server: Server, containers: Containers) -> None:
+def test_check_prints_the_same_in_a_container(server: PrivateServer, containers: Containers) -> None:
     checked = containers("check", "--dsn", server.dsn)
     assert checked.status() == 0, checked.said()
     assert server.version in checked.said("stdout")

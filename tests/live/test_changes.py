@@ -23,10 +23,9 @@ from advisor.contract.recommendation import Change
 from advisor.contract.settings import SETTINGS, Setting, SettingValue
 from advisor.rules import check
 from exporter.knowledge import COMPUTED
-from exporter.server import IDENTITY_SQL, identify
-from exporter.server import Server as Identity
+from exporter.server import IDENTITY_SQL, Server, identify
 from exporter.snapshot import Snapshot
-from lab.servers import Server, datadirs, programs
+from lab.servers import PrivateServer, datadirs, programs
 from tests.waiting import wait_for
 
 RULES = Path(__file__).parents[2] / "rules"
@@ -67,10 +66,10 @@ FURTHER = {
 class Connected:
     """A real server, what the advisor takes it for, and its settings."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: PrivateServer) -> None:
         self.server = server
         self._connection = server.connect()
-        self.identity: Identity = identify({name.lower(): value for name, value in self.rows(IDENTITY_SQL)})
+        self.identity: Server = identify({name.lower(): value for name, value in self.rows(IDENTITY_SQL)})
 
     def close(self) -> None:
         self._connection.close()
@@ -136,14 +135,14 @@ class Connected:
 
 
 @pytest.fixture
-def connected(server: Server) -> Iterator[Connected]:
+def connected(server: PrivateServer) -> Iterator[Connected]:
     found = Connected(server)
     with found.left_as_found():
         yield found
     found.close()
 
 
-def those_of(identity: Identity, *, dynamic: bool | None = None) -> dict[str, Setting]:
+def those_of(identity: Server, *, dynamic: bool | None = None) -> dict[str, Setting]:
     return {
         name: setting
         for name, setting in SETTINGS.items()
@@ -310,7 +309,9 @@ def test_what_only_a_restart_applies_is_kept_for_it_where_that_can_be(connected:
 
 
 @pytest.mark.parametrize("name", programs.NAMES)
-def test_an_option_file_takes_what_only_a_restart_applies(start_server: Callable[..., Server], name: str) -> None:
+def test_an_option_file_takes_what_only_a_restart_applies(
+    start_server: Callable[..., PrivateServer], name: str
+) -> None:
     """All such settings at once, at the rules' values as far as there are any; one start for each value there is."""
     server = start_server(name)
     connected = Connected(server)

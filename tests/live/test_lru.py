@@ -15,7 +15,7 @@ import pytest
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pass, Points, Scan, Scenario, Set
 from lab.lru_scenarios import PlayedScenario, load, play
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.models.lru import reference
 from tests.conftest import start_or_skip
 
@@ -62,14 +62,14 @@ def of(cases: list[tuple[str, str]]) -> pytest.MarkDecorator:
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Callable[[str], Server]]:
+def running() -> Iterator[Callable[[str], PrivateServer]]:
     """A server by its name, started when it is first asked for; it keeps its tables for the next scenario."""
     with ExitStack() as stack:
         yield cache(lambda name: stack.enter_context(start_or_skip(name, {})))
 
 
 @pytest.fixture
-def played(request: pytest.FixtureRequest, running: Callable[[str], Server]) -> PlayedScenario:
+def played(request: pytest.FixtureRequest, running: Callable[[str], PrivateServer]) -> PlayedScenario:
     name, scenario = request.param
     return play(running(name), smaller(load(scenario)))
 

@@ -10,13 +10,15 @@ from lab.harness.measure import pages_read
 from lab.harness.watch import observed_window, rules
 from lab.harness.workloads import SCHEMA
 from lab.proofs import insert_load
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_number
 
 WOULD_HELP = "change-buffering-would-help"
 
 
-def test_buffering_is_not_promised_for_ascending_keys_beside_lookups(start_server: Callable[..., Server]) -> None:
+def test_buffering_is_not_promised_for_ascending_keys_beside_lookups(
+    start_server: Callable[..., PrivateServer],
+) -> None:
     server = start_server("mysql-9.7", **insert_load.PREPARING, **insert_load.UNBUFFERED)
     table, rows = f"{SCHEMA}.log", 2**17
     execute(

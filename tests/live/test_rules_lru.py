@@ -18,17 +18,17 @@ from advisor.contract.recommendation import Recommendation
 from lab.harness.measure import pages_read
 from lab.harness.watch import observed_window, rules
 from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 RULE = "scan-exceeds-old-sublist"
 PAGES = 737
 """Of 64 KiB. An old sublist of 774 pages, at 52 %, holds them only if no page at its tail is dirty."""
 PAUSE = 1.1
-Start = Callable[..., Server]
+Start = Callable[..., PrivateServer]
 
 
-def advised(server: Server, work: Callable[[], None], times: int) -> list[Recommendation]:
+def advised(server: PrivateServer, work: Callable[[], None], times: int) -> list[Recommendation]:
     patient = [rule.with_budget(BUDGET_SECONDS) for rule in rules() if rule.id == RULE]
     return list(evaluation.advise(patient, observed_window(server, work, times), beside=rules()).recommendations)
 

@@ -22,7 +22,7 @@ from exporter.snapshot import Snapshot
 from lab.harness.watch import rules
 from lab.harness.workloads import look_up_pages, make_table, scan
 from lab.lru_scenarios import settle
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 SCAN = "scan-exceeds-old-sublist"
@@ -37,7 +37,7 @@ QUICK = {
 }
 
 
-async def passes(server: Server) -> list[Snapshot]:
+async def passes(server: PrivateServer) -> list[Snapshot]:
     """A collection before the first and after each pass; the last ones find nothing of the table in the pool."""
     sampler, found = Sampler(from_dsn(server.dsn), interval=0.001), []
     with server.connect() as connection:
@@ -73,7 +73,7 @@ def dated(snapshot: Snapshot, number: int, began: float) -> Snapshot:
     return replace(snapshot, at=began + at, sections={**snapshot.sections, **sections})
 
 
-def test_a_table_that_is_read_whole_for_seven_minutes_is_found(start_server: Callable[..., Server]) -> None:
+def test_a_table_that_is_read_whole_for_seven_minutes_is_found(start_server: Callable[..., PrivateServer]) -> None:
     server = start_server("mysql-9.7", **QUICK)
     with server.connect() as connection:
         for table, pages in (("orders", PAGES), ("archive", OTHER_PAGES)):

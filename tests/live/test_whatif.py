@@ -17,7 +17,7 @@ from lab.harness.measure import pages_read
 from lab.harness.watch import observed_window
 from lab.harness.workloads import make_table, scan
 from lab.lru_scenarios import settle
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_number
 from tests.waiting import wait_for
 
@@ -31,7 +31,7 @@ OPTIONS = {
     "innodb-lru-scan-depth": "100",
     "innodb-old-blocks-time": OLD_BLOCKS_TIME,
 }
-Start = Callable[..., Server]
+Start = Callable[..., PrivateServer]
 
 
 def test_a_scan_alone_reads_what_was_predicted(start_server: Start) -> None:
@@ -93,7 +93,7 @@ def test_a_size_is_rounded_as_the_server_rounds_it(start_server: Start, name: st
     wait_for(lambda: query_number(server, "SELECT @@innodb_buffer_pool_size") == expected)
 
 
-async def _idle(server: Server) -> Window:
+async def _idle(server: PrivateServer) -> Window:
     sampler = Sampler(from_dsn(server.dsn), interval=1.0)
     try:
         for _ in range(2):

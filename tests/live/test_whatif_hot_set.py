@@ -19,20 +19,20 @@ from advisor.observe.window import Window
 from advisor.pool.model import PoolModel
 from lab.harness.watch import observed_window
 from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 PAGES, HOT_PAGES = 2_719, 1_000
 """One page more in fact, which are 32 single pages and 42 whole extents: no unused page is there to be read ahead."""
 LRU_SCAN_DEPTH = 100  # pages that the page cleaner frees ahead, by instance
 OLD_BLOCKS_TIME, PAUSE = "300", 0.35  # ms, and slightly longer in seconds: scaled down with the tables
-Start = Callable[..., Server]
+Start = Callable[..., PrivateServer]
 
 
 @dataclass
 class Load:
     """Rounds of a scan and of point lookups beside it, one after the other; ``read`` has the pages of each."""
 
-    server: Server
+    server: PrivateServer
     lookups: int = 0
     even: bool = False
     read: list[tuple[int, int]] = field(default_factory=list)
@@ -79,7 +79,7 @@ class Load:
             return int(cursor.fetchall()[0][0])
 
 
-def filled(start_server: Start, name: str) -> Server:
+def filled(start_server: Start, name: str) -> PrivateServer:
     """A full 64 MiB pool, about 4,090 pages; innodb_lru_scan_depth is scaled down with it."""
     options = {
         "innodb-buffer-pool-size": "64M",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser
 
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from lab.programs import chromium
 from tests.unavailable import give_up
 
@@ -23,7 +23,7 @@ def running(home: Path, *arguments: str) -> Iterator[Browser]:
     """
     try:
         chromium.program()
-    except Unavailable as error:
+    except UnavailableHere as error:
         give_up(f"Chromium can't be had here: {error}")
     with chromium.running(home, *arguments) as browser:
         yield browser

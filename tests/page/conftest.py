@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser
 
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.listening import Listening
 from tests.page import chromium, other_site
@@ -84,7 +84,7 @@ def serve() -> Iterator[Serve]:
 
 
 @pytest.fixture
-def live(server: Server, serve: Serve) -> Listening:
+def live(server: PrivateServer, serve: Serve) -> Listening:
     """A sidecar on the shared server, which has no load."""
     sidecar = serve("--dsn", server.dsn, "--interval", "1s")
     wait_for(sidecar.judged)

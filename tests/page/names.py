@@ -6,7 +6,7 @@ from typing import Any
 
 import pymysql
 
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 SCHEMA = "<i>names</i>"
 TABLES = (
@@ -26,7 +26,7 @@ def quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def create(server: Server) -> None:
+def create(server: PrivateServer) -> None:
     """The tables, each of a few pages."""
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {quoted(SCHEMA)}")
@@ -37,7 +37,7 @@ def create(server: Server) -> None:
             cursor.execute(f"ANALYZE TABLE {table}")
 
 
-def drop(server: Server) -> None:
+def drop(server: PrivateServer) -> None:
     """Remove them."""
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute(f"DROP DATABASE {quoted(SCHEMA)}")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from lab.harness.workloads import SCHEMA, BackgroundLoad, make_table
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.listening import Listening
 from tests.page import names
 from tests.page.sections import section
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 
 
 @pytest.fixture
-def named(server: Server) -> Iterator[set[str]]:
+def named(server: PrivateServer) -> Iterator[set[str]]:
     """Tables of difficult names, which are scanned."""
     names.create(server)
     with BackgroundLoad(server.connect) as work:
@@ -53,7 +53,7 @@ def test_names_of_tables_and_statements_are_text(
 
 
 def test_activity_is_told_of_change_buffer_readers_and_builds(
-    server: Server, live: Listening, visitor: Visitor
+    server: PrivateServer, live: Listening, visitor: Visitor
 ) -> None:
     page = opened(live, visitor)
     expect(section(page, "Change buffer")).to_contain_text("operations a merge")

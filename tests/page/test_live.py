@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from lab.processes.ports import HOST
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.listening import Listening
 from tests.advisor.sidecar import write_rule
 from tests.page.conftest import Serve
@@ -37,7 +37,9 @@ def is_newer(page: Page, before: float) -> bool:
 
 
 @on_mysql
-def test_the_header_says_who_is_watched_and_how_fresh_it_is(server: Server, live: Listening, visitor: Visitor) -> None:
+def test_the_header_says_who_is_watched_and_how_fresh_it_is(
+    server: PrivateServer, live: Listening, visitor: Visitor
+) -> None:
     page = visitor.open(live.url)
     ready(page)
     top = page.locator(".top")
@@ -53,7 +55,7 @@ def test_the_header_says_who_is_watched_and_how_fresh_it_is(server: Server, live
 
 @on_mysql
 def test_updates_leave_focus_details_and_elements_alone(
-    server: Server, serve: Serve, visitor: Visitor, tmp_path: Path
+    server: PrivateServer, serve: Serve, visitor: Visitor, tmp_path: Path
 ) -> None:
     write_rule(tmp_path, id="always")
     sidecar = serve("--dsn", server.dsn, "--interval", "1s", "--rules", tmp_path)

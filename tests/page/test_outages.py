@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from lab.processes.ports import HOST, free_port
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.sidecar import Sidecar, write_rule
 from tests.page.conftest import Serve
@@ -24,7 +24,7 @@ LOST = "net::ERR_"
 
 
 def test_a_killed_server_is_away_since_and_comes_back(
-    start_server: Callable[..., Server], serve: Serve, visitor: Visitor, tmp_path: Path
+    start_server: Callable[..., PrivateServer], serve: Serve, visitor: Visitor, tmp_path: Path
 ) -> None:
     server = start_server("mysql-9.7")
     write_rule(tmp_path, id="always")

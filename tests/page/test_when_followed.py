@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 from tests.advisor.listening import Listening
 from tests.advisor.sidecar import write_rule
@@ -21,7 +21,7 @@ SETTING = "innodb_old_blocks_pct"
 
 
 @pytest.fixture
-def watching(server: Server, serve: Serve, tmp_path: Path) -> Iterator[Listening]:
+def watching(server: PrivateServer, serve: Serve, tmp_path: Path) -> Iterator[Listening]:
     """A sidecar with a rule that one statement satisfies; the server gets its setting back."""
     write_rule(tmp_path, id="too-low", when=[f"setting.{SETTING} < 80.0"])
     sidecar = serve("--dsn", server.dsn, "--interval", "1s", "--rules", tmp_path)
@@ -31,7 +31,9 @@ def watching(server: Server, serve: Serve, tmp_path: Path) -> Iterator[Listening
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_followed_finding_is_resolved_at_its_link(server: Server, watching: Listening, visitor: Visitor) -> None:
+def test_a_followed_finding_is_resolved_at_its_link(
+    server: PrivateServer, watching: Listening, visitor: Visitor
+) -> None:
     def standing() -> list[dict[str, Any]]:
         advice = watching.get("/advise", params={"rule": "too-low"}).json()
         return list(advice["recommendations"])

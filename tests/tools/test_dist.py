@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from exporter import __version__
 from lab.packages import debian
-from lab.packages.cache import REPOSITORY, Unavailable
+from lab.packages.cache import REPOSITORY, UnavailableHere
 from tests.unavailable import give_up
 from tools.dist import package, version
 from tools.dist.__main__ import main
@@ -72,7 +72,7 @@ def test_an_architecture_that_does_not_run_here_is_refused_with_the_package_to_i
 ) -> None:
     monkeypatch.setattr(debian, "architecture", lambda: "amd64")
     base.require_emulation("amd64", tmp_path)
-    with pytest.raises(Unavailable, match=r"qemu-user-static.*--architecture amd64"):
+    with pytest.raises(UnavailableHere, match=r"qemu-user-static.*--architecture amd64"):
         base.require_emulation("arm64", tmp_path)
     (tmp_path / "qemu-aarch64").write_text("enabled\ninterpreter /usr/bin/qemu-aarch64-static\n", encoding="utf-8")
     base.require_emulation("arm64", tmp_path)

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from tools import prepare
 
 
 def missing() -> None:
-    raise Unavailable("no such host")
+    raise UnavailableHere("no such host")
 
 
 def test_what_is_unavailable_is_named_last_after_all_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from lab.packages.cache import REPOSITORY, Unavailable
+from lab.packages.cache import REPOSITORY, UnavailableHere
 from lab.programs import actionlint
 from tests.unavailable import give_up
 
@@ -27,7 +27,7 @@ def read(path: Path) -> dict[str, Any]:
 def complaints(path: Path) -> str:
     try:
         return actionlint.check(path)
-    except Unavailable as error:
+    except UnavailableHere as error:
         give_up(f"actionlint is unavailable here: {error}")
 
 

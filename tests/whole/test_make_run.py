@@ -21,7 +21,7 @@ from lab import demo, servers
 from lab.harness.workloads import SCHEMA
 from lab.packages.cache import REPOSITORY
 from lab.processes.ports import HOST, free_port
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.unavailable import give_up
 from tests.waiting import DEADLINE, wait_for
 
@@ -84,7 +84,7 @@ def test_it_is_where_the_readme_says() -> None:
 def test_advice_names_the_scanned_table_and_ends_when_it_is_followed(tmp_path: Path) -> None:
     try:
         servers.programs.find("mysql-9.7")
-    except servers.Unavailable as error:
+    except servers.UnavailableHere as error:
         give_up(f"mysql-9.7 is unavailable here, and the demo would replay a recording: {error}")
     with Demo(tmp_path) as started:
         up = wait_for(lambda: re.search(r"is up: mysql://root@(\S+):(\d+) ", started.output()))
@@ -143,8 +143,8 @@ def sidecars(monkeypatch: pytest.MonkeyPatch) -> Sidecars:
         started.append(where)
         yield started
 
-    def no_server(*_: object) -> Server:
-        raise servers.Unavailable("nothing is to be started here")
+    def no_server(*_: object) -> PrivateServer:
+        raise servers.UnavailableHere("nothing is to be started here")
 
     monkeypatch.setattr(demo, "_sidecar", sidecar)
     monkeypatch.setattr(servers, "start", no_server)

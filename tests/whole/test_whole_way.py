@@ -25,7 +25,7 @@ from lab.packages.cache import REPOSITORY
 from lab.programs import alertmanager, prometheus
 from lab.programs.webhook import Webhook
 from lab.proofs.scans import OTHER, OTHER_PAGES, PAGES, POOL, SCANNED
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.sidecar import Sidecar
 from tests.unavailable import or_give_up
 from tests.waiting import wait_for
@@ -43,7 +43,7 @@ PASSWORD = "of the whole way"
 class Way:
     """The parts, and the times of the steps in seconds since the load began."""
 
-    server: Server
+    server: PrivateServer
     sidecar: Sidecar
     prometheus: prometheus.Prometheus
     webhook: Webhook
@@ -103,7 +103,7 @@ def routed(webhook: Webhook) -> str:
     return json.dumps({"route": {"receiver": "sidecar", **at_once, "routes": [by_prometheus]}, "receivers": receivers})
 
 
-def create_account(server: Server) -> None:
+def create_account(server: PrivateServer) -> None:
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute(f"CREATE USER {ACCOUNT}@'127.0.0.1' IDENTIFIED BY %s", (PASSWORD,))
         for grant in GRANTS:
@@ -111,7 +111,7 @@ def create_account(server: Server) -> None:
 
 
 @pytest.fixture
-def way(start_server: Callable[..., Server], tmp_path: Path) -> Iterator[Way]:
+def way(start_server: Callable[..., PrivateServer], tmp_path: Path) -> Iterator[Way]:
     suite = prometheus.OLDEST
     with ExitStack() as stack:
         webhook = stack.enter_context(Webhook())

@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from exporter import __version__
-from lab.packages.cache import REPOSITORY, Unavailable
+from lab.packages.cache import REPOSITORY, UnavailableHere
 from tools import man
 from tools.dist import chart, image, package, sbom, version
 from tools.dist.commands import DistFailed
@@ -97,7 +97,7 @@ def main(
         _aside(into)
     except DistFailed as error:
         raise click.ClickException(str(error)) from None
-    except Unavailable as error:
+    except UnavailableHere as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)
     click.echo((into / _SUMS).read_text(encoding="utf-8"), nl=False)

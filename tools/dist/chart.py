@@ -19,7 +19,7 @@ def build(into: Path) -> Path:
 
     Raises:
         DistFailed: It does not.
-        Unavailable: helm is unavailable here.
+        UnavailableHere: helm is unavailable here.
     """
     try:
         helm.run("package", str(CHART), "--destination", str(into))

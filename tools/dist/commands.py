@@ -60,7 +60,7 @@ def tool(*arguments: object, what: str, environment: Mapping[str, str] | None = 
 
     Raises:
         DistFailed: It failed.
-        Unavailable: The tools cannot be had.
+        UnavailableHere: The tools cannot be had.
     """
     return run(sys.executable, "-P", "-c", _WITH_TOOLS + _MODULE, tools(), *arguments, what=what, environment=environment)
 
@@ -70,7 +70,7 @@ def checked_by(code: str, path: Path, what: str) -> None:
 
     Raises:
         DistFailed: It found a problem.
-        Unavailable: The tools cannot be had.
+        UnavailableHere: The tools cannot be had.
     """
     run(sys.executable, "-P", "-c", _WITH_TOOLS + code, tools(), path, what=what)
 
@@ -79,7 +79,7 @@ def tools() -> Path:
     """The folder of the packages of requirements/release.txt; the first call installs them.
 
     Raises:
-        Unavailable: They cannot be had.
+        UnavailableHere: They cannot be had.
     """
     pinned = hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()[:12]
     python = f"{sys.version_info.major}.{sys.version_info.minor}"

@@ -30,7 +30,7 @@ def made(architecture: str, base: str | None, python: Path, into: Path) -> list[
 
     Raises:
         DistFailed: It cannot be built, does not work, or has other packages.
-        Unavailable: This machine cannot build it; the text says what is missing.
+        UnavailableHere: This machine cannot build it; the text says what is missing.
     """
     base_image.require_emulation(architecture)
     buildah = builders.found(["buildah"])

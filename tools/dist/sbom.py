@@ -28,7 +28,7 @@ def of_environment(environment: Path, into: Path) -> Path:
 
     Raises:
         DistFailed: It cannot be read, or the result is no CycloneDX.
-        Unavailable: The tools cannot be had.
+        UnavailableHere: The tools cannot be had.
     """
     path = into / f"innodb-advisor-{__version__}.cdx.json"
     command = ["cyclonedx_py", "environment", "--sv", SCHEMA, "--output-reproducible", "-o", path]
@@ -54,7 +54,7 @@ def of_image(root: Path, python: Path, architecture: str, into: Path) -> Path:
 
     Raises:
         DistFailed: It cannot be read, or the result is no CycloneDX.
-        Unavailable: The tools cannot be had.
+        UnavailableHere: The tools cannot be had.
     """
     path = into / f"innodb-advisor-{__version__}-image-{architecture}.cdx.json"
     debian = path.with_name(f".{architecture}.debian.cdx.json")

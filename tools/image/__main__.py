@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from tools.image import base as base_image
 from tools.image import builders
 from tools.image.build import TAG, archive, build
@@ -55,7 +55,7 @@ def main(*, name: str | None, base: str | None, tag: str, path: Path | None) -> 
         if path:
             path.unlink(missing_ok=True)  # buildah adds to one that is there
             archive(builder, tag, path)
-    except (Unavailable, BuildFailed) as error:
+    except (UnavailableHere, BuildFailed) as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"{tag} is built" + (f", and in {path}" if path else ""), err=True)
 

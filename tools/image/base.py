@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from lab.packages import cache, debian
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from tools.image import builders
 from tools.image.builders import Builder
 
@@ -45,7 +45,7 @@ def imported(builder: Builder, suite: str = SUITE, architecture: str | None = No
         architecture: Debian's name of it; None for this machine's.
 
     Raises:
-        Unavailable: The image cannot be built here; the text says why.
+        UnavailableHere: The image cannot be built here; the text says why.
         BuildFailed: The builder rejects it.
     """
     made = rootfs(suite, architecture)
@@ -71,13 +71,13 @@ def require_emulation(architecture: str, handlers: Path = Path("/proc/sys/fs/bin
     """Whether programs of an architecture run here.
 
     Raises:
-        Unavailable: They do not.
+        UnavailableHere: They do not.
     """
     if architecture == debian.architecture():
         return
     handler = handlers / f"qemu-{_QEMU[architecture]}"
     if not handler.is_file() or "enabled" not in handler.read_text(encoding="utf-8"):
-        raise Unavailable(
+        raise UnavailableHere(
             f"programs of {architecture} do not run here: apt-get install qemu-user-static binfmt-support, or leave it "
             f"out with --architecture {debian.architecture()}"
         )
@@ -87,7 +87,7 @@ def rootfs(suite: str, architecture: str | None = None) -> Path:
     """Its file system as a tar archive, with a file `sha256` in the same folder.
 
     Raises:
-        Unavailable: It cannot be built here.
+        UnavailableHere: It cannot be built here.
     """
     other = architecture if architecture != debian.architecture() else None
     name = f"images/base-{suite}-{'+'.join(PACKAGES)}{f'-{other}' if other else ''}"
@@ -96,9 +96,9 @@ def rootfs(suite: str, architecture: str | None = None) -> Path:
 
 def _make(suite: str, folder: Path, other: str | None) -> None:
     if os.geteuid() != 0:
-        raise Unavailable("debootstrap needs root")
+        raise UnavailableHere("debootstrap needs root")
     if missing := [tool for tool in ("perl", "tar", "wget") if not shutil.which(tool)]:
-        raise Unavailable(f"debootstrap needs {' and '.join(missing)}")
+        raise UnavailableHere(f"debootstrap needs {' and '.join(missing)}")
     tools = builders.tools()
     fields = dict(line.split(": ", 1) for line in debian.source(suite).splitlines() if ": " in line)
     signed = fields.get("Signed-By", "").strip()
@@ -139,7 +139,7 @@ def _run(command: list[str], environment: dict[str, str], seconds: float) -> Non
             env={**os.environ, **environment},
         )
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"the base image took longer than {seconds} s") from None
+        raise UnavailableHere(f"the base image took longer than {seconds} s") from None
     except subprocess.CalledProcessError as error:
         last = [line for line in error.output.splitlines() if line.startswith(("E:", "W:", "tar:"))] or ["no word why"]
-        raise Unavailable(f"the base image could not be built: {last[-1]}") from None
+        raise UnavailableHere(f"the base image could not be built: {last[-1]}") from None

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.packages import cache, debian
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 
 SUITE = "bookworm"
 NAMES = ("docker", "podman", "buildah")
@@ -84,7 +84,7 @@ def found(names: Iterable[str] = NAMES) -> Builder:
     """The first of these that is installed and answers, or else a private one.
 
     Raises:
-        Unavailable: There is none; the text gives the reason for each.
+        UnavailableHere: There is none; the text gives the reason for each.
     """
     names = tuple(names)
     refusals = []
@@ -99,9 +99,9 @@ def found(names: Iterable[str] = NAMES) -> Builder:
     if obtainable := [name for name in ("buildah", "podman") if name in names]:
         try:
             return private(obtainable[0])
-        except Unavailable as error:
+        except UnavailableHere as error:
             refusals.append(str(error))
-    raise Unavailable(f"{'; '.join(refusals)}; to install one of them: sudo apt-get install buildah")
+    raise UnavailableHere(f"{'; '.join(refusals)}; to install one of them: sudo apt-get install buildah")
 
 
 def _refusal(builder: Builder) -> str:
@@ -118,15 +118,15 @@ def private(name: str) -> Builder:
     """Debian's podman or buildah, unpacked into the cache; both see the same images.
 
     Raises:
-        Unavailable: The machine is not a Debian, or the user is not root.
+        UnavailableHere: The machine is not a Debian, or the user is not root.
     """
     if os.geteuid() != 0:
-        raise Unavailable("only root can use a builder that is not installed")
+        raise UnavailableHere("only root can use a builder that is not installed")
     root = tools()
     programs = _programs(root)
     builder = Builder(name, str(programs / name), _configured(root, programs))
     if refusal := _refusal(builder):
-        raise Unavailable(f"Debian's {name} does not work here: {refusal}")
+        raise UnavailableHere(f"Debian's {name} does not work here: {refusal}")
     return builder
 
 
@@ -134,7 +134,7 @@ def tools() -> Path:
     """The tree of Debian packages that holds the private builders, their runtime and debootstrap.
 
     Raises:
-        Unavailable: The machine is not a Debian, or its mirror does not answer.
+        UnavailableHere: The machine is not a Debian, or its mirror does not answer.
     """
     return debian.unpacked(SUITE, *PACKAGES)
 
@@ -169,7 +169,7 @@ def tidy() -> None:
     """Remove all containers of the private builders, running ones too, and their files in /run.
 
     Raises:
-        Unavailable: See `private`.
+        UnavailableHere: See `private`.
         BuildFailed: A container cannot be removed.
     """
     private("podman").run("rm", "--all", "--force", "--time=0")

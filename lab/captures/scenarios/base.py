@@ -17,7 +17,7 @@ from exporter.midpoint import old_target
 from exporter.snapshot import Index, Snapshot, Table
 from lab.captures import Capture
 from lab.harness.workloads import emptied
-from lab.servers import NAMES, Server
+from lab.servers import NAMES, PrivateServer
 
 MARIADB = tuple(name for name in NAMES if name.startswith("mariadb"))
 MYSQL = tuple(name for name in NAMES if name.startswith("mysql"))
@@ -34,7 +34,7 @@ HARDLY = 0.02
 
 Step = Callable[[], None]
 """The work between two collections. It may return at once if the load runs in the background."""
-Work = Callable[[Server], AbstractContextManager[Step]]
+Work = Callable[[PrivateServer], AbstractContextManager[Step]]
 """Prepares a server and yields the step between two collections. Its docstring describes the workload in the note."""
 Snapshots = Sequence[Snapshot]
 Numbers = dict[str, object]
@@ -107,7 +107,7 @@ def execute_on(connection: pymysql.Connection[Any], *statements: str) -> None:
 
 
 @contextmanager
-def cold(server: Server, tables: Mapping[str, int]) -> Iterator[pymysql.Connection[Any]]:
+def cold(server: PrivateServer, tables: Mapping[str, int]) -> Iterator[pymysql.Connection[Any]]:
     """Create tables, of so many pages per 128 MiB of the pool, and empty the pool; yields a connection."""
     times = int(server.options["innodb-buffer-pool-size"].removesuffix("M")) // 128
     with emptied(server, {table: pages * times for table, pages in tables.items()}) as connection:

@@ -34,7 +34,7 @@ from lab.captures.scenarios.base import (
     scenario,
 )
 from lab.harness.workloads import SCHEMA, BackgroundLoad, insert_rows, make_indexed_table
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 EVENTS = "events"
 ROWS = 400_000  # three secondary indexes of 1,124 pages each
@@ -48,7 +48,7 @@ _insert = partial(insert_rows, table=EVENTS, indexes=INDEXES, seed=None)
 
 
 def _under(
-    server: Server, *load: tuple[Callable[[pymysql.Connection[Any]], None], float], seconds: float
+    server: PrivateServer, *load: tuple[Callable[[pymysql.Connection[Any]], None], float], seconds: float
 ) -> Iterator[Step]:
     """A load of works and the pauses between their runs, which goes on for some seconds before the capture."""
     with BackgroundLoad(server.connect) as running:
@@ -122,7 +122,7 @@ def resident(snapshots: Snapshots) -> Numbers:
     resident,
 )
 @contextmanager
-def insertion(server: Server) -> Iterator[Step]:
+def insertion(server: PrivateServer) -> Iterator[Step]:
     """Rows are inserted all the time, 200 a statement, into a table with three secondary indexes on random keys.
 
     The indexes together are larger than the pool. It has gone on for some seconds when the capture begins.
@@ -138,7 +138,7 @@ def insertion(server: Server) -> Iterator[Step]:
     partial(merges, most=1.2),
 )
 @contextmanager
-def insertion_read_back(server: Server) -> Iterator[Step]:
+def insertion_read_back(server: PrivateServer) -> Iterator[Step]:
     """As change-buffer-merges, but a row a statement, and each row is then read by each of its three indexes."""
     with server.connect() as connection:
         make_indexed_table(connection, EVENTS, ROWS, indexes=INDEXES)
@@ -148,7 +148,7 @@ def insertion_read_back(server: Server) -> Iterator[Step]:
 @scenario("change-buffer-small", {"mysql-9.7": LITTLE}, partial(merges, most=9.0))
 @scenario("change-buffer-larger", {"mysql-9.7": LITTLE | LARGER_BUFFER}, partial(merges, least=4.0))
 @contextmanager
-def settled_insertion(server: Server) -> Iterator[Step]:
+def settled_insertion(server: PrivateServer) -> Iterator[Step]:
     """As change-buffer-merges, into indexes of 200,000 rows whose pages are as full as random insertions leave them."""
     make_random_table(server, ROWS // 2, server.options["innodb-buffer-pool-size"])
     yield from _under(server, (partial(_insert, rows=600, read_back=False), 0.0), seconds=6.0)
@@ -163,7 +163,7 @@ def read_for_unique(snapshots: Snapshots) -> Numbers:
 
 @scenario("change-buffer-off-unique", {"mysql-9.7": OFF}, read_for_unique)
 @contextmanager
-def insertion_of_unique(server: Server) -> Iterator[Step]:
+def insertion_of_unique(server: PrivateServer) -> Iterator[Step]:
     """As change-buffer-off, but the three secondary indexes are unique ones."""
     with server.connect() as connection:
         make_indexed_table(connection, EVENTS, ROWS, indexes=INDEXES)
@@ -181,7 +181,7 @@ def looked_up(snapshots: Snapshots) -> Numbers:
 
 @scenario("change-buffer-off-lookups", dict.fromkeys(MYSQL, OFF), looked_up)
 @contextmanager
-def lookups(server: Server) -> Iterator[Step]:
+def lookups(server: PrivateServer) -> Iterator[Step]:
     """Rows are looked up by random keys all the time, by each of the three indexes, and some ten a second inserted."""
     with server.connect() as connection:
         make_indexed_table(connection, EVENTS, ROWS, indexes=INDEXES)
@@ -198,7 +198,7 @@ def mixed(snapshots: Snapshots) -> Numbers:
 
 @scenario("change-buffer-off-mixed", {"mysql-9.7": OFF}, mixed)
 @contextmanager
-def insertion_and_lookups(server: Server) -> Iterator[Step]:
+def insertion_and_lookups(server: PrivateServer) -> Iterator[Step]:
     """Some 1,000 rows a second are inserted, and rows are looked up by random keys of the same indexes all the time."""
     make_random_table(server, ROWS // 2, server.options["innodb-buffer-pool-size"])
     insert = partial(_insert, rows=50, read_back=False, batch=50)
@@ -215,7 +215,7 @@ def deleted(snapshots: Snapshots) -> Numbers:
 
 @scenario("change-buffer-off-deletes", {"mysql-9.7": OFF}, deleted)
 @contextmanager
-def deletion(server: Server) -> Iterator[Step]:
+def deletion(server: PrivateServer) -> Iterator[Step]:
     """Rows are deleted by random primary keys all the time from a table with three random indexes."""
     make_random_table(server, ROWS // 2, server.options["innodb-buffer-pool-size"])
     yield from _under(server, (partial(delete_rows, most=ROWS // 2), 0.0), seconds=1.0)
@@ -232,13 +232,13 @@ def growing(snapshots: Snapshots) -> Numbers:
 
 @scenario("change-buffer-growing", {"mysql-9.7": SLOWLY_MERGED}, growing)
 @contextmanager
-def paced_insertion(server: Server) -> Iterator[Step]:
+def paced_insertion(server: PrivateServer) -> Iterator[Step]:
     """Some 600 rows a second are inserted into a table with three random indexes, from an empty change buffer on."""
     make_random_table(server, ROWS // 2, server.options["innodb-buffer-pool-size"])
     yield from _under(server, (partial(_insert, rows=60, read_back=False, batch=60), 0.1), seconds=0.0)
 
 
-def make_random_table(server: Server, rows: int, pool: str) -> None:
+def make_random_table(server: PrivateServer, rows: int, pool: str) -> None:
     """Create a table with three secondary indexes, whose leaf pages are as full as random insertions leave them.
 
     Then restart the server with an empty buffer pool of the size ``pool``.

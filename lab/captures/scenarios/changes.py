@@ -13,7 +13,7 @@ from exporter.collectors.table_io import NO_INDEX, TABLE_IO
 from exporter.snapshot import Snapshot, Table
 from lab.captures.scenarios.base import Numbers, Snapshots, Step, pages_read, require, scenario
 from lab.harness.workloads import SCHEMA, BackgroundLoad, emptied, look_up, look_up_pages, scan
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 HOT, SCANNED = "items", "archive"
@@ -30,7 +30,7 @@ _MUCH = 3.0
 
 
 @contextmanager
-def scans_beside_a_hot_set(server: Server) -> Iterator[tuple[Step, Step]]:
+def scans_beside_a_hot_set(server: PrivateServer) -> Iterator[tuple[Step, Step]]:
     """Lookups in a hot set that fits the young sublist, and scans larger than the pool.
 
     Yields two steps. One makes the hot set young: a scan would evict most of its pages before their second access. The
@@ -66,7 +66,7 @@ def reads_rise(snapshots: Snapshots) -> Numbers:
 
 @scenario("old-sublist-spoiled", {"mysql-9.7": _POOL}, reads_rise, **_BOTH_SIDES)
 @contextmanager
-def old_sublist_spoiled(server: Server) -> Iterator[Step]:
+def old_sublist_spoiled(server: PrivateServer) -> Iterator[Step]:
     """Lookups in a hot set beside scans larger than the pool; half-way innodb_old_blocks_pct is set to 95."""
     with scans_beside_a_hot_set(server) as (promote, _):
         promote()
@@ -94,7 +94,7 @@ def work_begins(snapshots: Snapshots) -> Numbers:
 
 @scenario("old-sublist-mended", {"mysql-9.7": _POOL | {"innodb-old-blocks-pct": "95"}}, work_begins, **_BOTH_SIDES)
 @contextmanager
-def old_sublist_mended(server: Server) -> Iterator[Step]:
+def old_sublist_mended(server: PrivateServer) -> Iterator[Step]:
     """As old-sublist-spoiled, from 95 on; half-way innodb_old_blocks_pct is set to 37, and more lookups begin."""
     with scans_beside_a_hot_set(server) as (promote, begin_more):
         steps = count(1)

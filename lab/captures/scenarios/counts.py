@@ -29,7 +29,7 @@ from lab.captures.scenarios.base import (
     table_pages,
 )
 from lab.harness.workloads import SCHEMA, count, make_table
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 COUNTED = Table(SCHEMA, "orders")
 COUNTED_PAGES = 1500
@@ -87,7 +87,7 @@ def counted(snapshots: Snapshots, table: Table = COUNTED, *, secondary: str = ""
     collections=5,
 )
 @contextmanager
-def counting_without_index(server: Server) -> Iterator[Step]:
+def counting_without_index(server: PrivateServer) -> Iterator[Step]:
     """One SELECT COUNT(*) of shop.orders, which has no secondary index, between two collections."""
     with server.connect() as connection:
         make_table(connection, COUNTED.table, COUNTED_PAGES)
@@ -96,7 +96,7 @@ def counting_without_index(server: Server) -> Iterator[Step]:
 
 @scenario("counted-small-table", {"mysql-9.7": DEFAULT_POOL}, counted, collections=5)
 @contextmanager
-def counting_small_table(server: Server) -> Iterator[Step]:
+def counting_small_table(server: PrivateServer) -> Iterator[Step]:
     """As counted-without-index, of a table of 5 MiB."""
     with server.connect() as connection:
         make_table(connection, COUNTED.table, SMALL_PAGES)
@@ -105,7 +105,7 @@ def counting_small_table(server: Server) -> Iterator[Step]:
 
 @scenario("counted-by-index", {"mysql-9.7": DEFAULT_POOL}, partial(counted, secondary="count_rows"), collections=5)
 @contextmanager
-def counting_by_index(server: Server) -> Iterator[Step]:
+def counting_by_index(server: PrivateServer) -> Iterator[Step]:
     """As counted-without-index, after ALTER TABLE shop.orders ADD INDEX count_rows (id)."""
     with server.connect() as connection:
         make_table(connection, COUNTED.table, COUNTED_PAGES)
@@ -118,7 +118,7 @@ def counting_by_index(server: Server) -> Iterator[Step]:
     "counted-beside-index", {"mysql-9.7": DEFAULT_POOL}, partial(counted, secondary="k1", forced=True), collections=5
 )
 @contextmanager
-def counting_beside_index(server: Server) -> Iterator[Step]:
+def counting_beside_index(server: PrivateServer) -> Iterator[Step]:
     """One SELECT COUNT(*) of shop.orders, which has a small secondary index, between two collections.
 
     FORCE INDEX (PRIMARY) makes it do what MySQL 8.0.17 to 8.0.36 do in any case.
@@ -157,7 +157,7 @@ def cold_counts(snapshots: Snapshots, table: Table, *, least: float = 0.0, most:
     **_COLD,
 )
 @contextmanager
-def counting_in_no_order(server: Server) -> Iterator[Step]:
+def counting_in_no_order(server: PrivateServer) -> Iterator[Step]:
     """One SELECT COUNT(*) between two collections of shop.scattered, whose pages lie in no order of its keys.
 
     It is larger than the pool, so that each count reads it from disk.
@@ -174,7 +174,7 @@ def counting_in_no_order(server: Server) -> Iterator[Step]:
     **_COLD,
 )
 @contextmanager
-def counting_in_order(server: Server) -> Iterator[Step]:
+def counting_in_order(server: PrivateServer) -> Iterator[Step]:
     """As cold-counts-in-no-order, of a table whose pages lie in the order of its keys: InnoDB reads ahead."""
     with server.connect() as connection:
         make_table(connection, COUNTED.table, 9 * COUNTED_PAGES)

@@ -26,7 +26,7 @@ from lab.captures.scenarios.base import (
     scenario,
 )
 from lab.harness.workloads import SCHEMA, make_indexed_table
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 EVENTS = "events"
 NOTES, NOTES_ROWS = "notes", 200_000
@@ -85,7 +85,7 @@ def built(snapshots: Snapshots, *, least_pages: int = 2_500, most_pages: int = 1
 @scenario("index-builds-followed", {"mysql-9.7": _FOUR | {"innodb-ddl-buffer-size": "64M"}}, built, collections=5)
 @scenario("index-builds-many-readers", {"mysql-9.7": _THIRTY_TWO}, built, collections=5)
 @contextmanager
-def index_builds(server: Server) -> Iterator[Step]:
+def index_builds(server: PrivateServer) -> Iterator[Step]:
     """ALTER TABLE shop.notes ADD INDEX on a text of 250 bytes, and DROP INDEX, between two collections.
 
     The table has an index on that text already, of 200,000 entries.
@@ -102,7 +102,7 @@ def index_builds(server: Server) -> Iterator[Step]:
     collections=5,
 )
 @contextmanager
-def small_index_builds(server: Server) -> Iterator[Step]:
+def small_index_builds(server: PrivateServer) -> Iterator[Step]:
     """As index-builds, of 20,000 entries."""
     with server.connect() as connection:
         make_notes(connection, FEW_ROWS)
@@ -129,7 +129,7 @@ def building(snapshots: Snapshots) -> Numbers:
 
 @scenario("index-build", {"mysql-9.7": {}}, building, period=0.8)
 @contextmanager
-def index_build(server: Server) -> Iterator[Step]:
+def index_build(server: PrivateServer) -> Iterator[Step]:
     """ALTER TABLE … ADD INDEX of six indexes on 1,000,000 rows, begun after the first two collections.
 
     The consumer events_stages_current was enabled before.

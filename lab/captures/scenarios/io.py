@@ -25,7 +25,7 @@ from lab.captures.scenarios.base import (
     scenario,
 )
 from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, BackgroundLoad, look_up, look_up_pages, make_table, scan
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 ORDERS, ARCHIVE = "orders", "archive"
 HOT_PAGES = 2000
@@ -71,7 +71,7 @@ def stays_warm(snapshots: Snapshots) -> Numbers:
     collections=6,
 )
 @contextmanager
-def warm_pool(server: Server) -> Iterator[Step]:
+def warm_pool(server: PrivateServer) -> Iterator[Step]:
     """Lookups of single rows on 2,000 pages of shop.orders, 2,000 between two collections, in a full pool of 4,096.
 
     The pool was filled by a scan of that table, and the pages were made young, before the capture begins.
@@ -105,7 +105,7 @@ def wasted(snapshots: Snapshots, *, counted: bool = True) -> Numbers:
 )
 @scenario("read-ahead-wasted", {"mariadb-10.11": READING_AHEAD}, partial(wasted, counted=False), collections=6)
 @contextmanager
-def short_ranges(server: Server) -> Iterator[Step]:
+def short_ranges(server: PrivateServer) -> Iterator[Step]:
     """Ranges of 65 pages at random places of shop.orders, 40 between two collections, in a pool a quarter its size.
 
     The pool was filled by 40 such ranges before.
@@ -136,7 +136,7 @@ class RangeReads:
                 cursor.fetchall()
 
 
-def writing(server: Server, rate: float, warm_up: float, then: Sequence[str] = ()) -> Iterator[Step]:
+def writing(server: PrivateServer, rate: float, warm_up: float, then: Sequence[str] = ()) -> Iterator[Step]:
     """Updates of single rows at ``rate`` a second; before that at full speed, to fill the redo log.
 
     ``then`` are statements in between. The server rests after them.
@@ -206,7 +206,7 @@ def flushing(snapshots: Snapshots) -> Numbers:
 
 @scenario("write-pressure", UNDER_PRESSURE, flushing, collections=8)
 @contextmanager
-def write_pressure(server: Server) -> Iterator[Step]:
+def write_pressure(server: PrivateServer) -> Iterator[Step]:
     """Updates of 1,000 rows a second at random places of shop.orders, which fits the pool, and some lookups beside.
 
     For some seconds before, they were made as fast as can be.
@@ -221,7 +221,7 @@ def write_pressure(server: Server) -> Iterator[Step]:
     collections=6,
 )
 @contextmanager
-def write_pressure_followed(server: Server) -> Iterator[Step]:
+def write_pressure_followed(server: PrivateServer) -> Iterator[Step]:
     """As write-pressure, after innodb_io_capacity was set to 5,000 and innodb_max_dirty_pages_pct_lwm to 10."""
     followed = {"io_capacity_max": 10_000, "io_capacity": 5_000, "max_dirty_pages_pct_lwm": 10}
     statements = [f"SET GLOBAL innodb_{name} = {value}" for name, value in followed.items()]
@@ -230,7 +230,7 @@ def write_pressure_followed(server: Server) -> Iterator[Step]:
 
 @scenario("little-written", UNDER_PRESSURE, flushing, collections=8)
 @contextmanager
-def little_written(server: Server) -> Iterator[Step]:
+def little_written(server: PrivateServer) -> Iterator[Step]:
     """As write-pressure, 100 rows a second, and none before."""
     yield from writing(server, rate=100, warm_up=0.0)
 

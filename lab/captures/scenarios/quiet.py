@@ -16,7 +16,7 @@ from lab.captures.scenarios.base import (
     require,
     scenario,
 )
-from lab.servers import NAMES, Server
+from lab.servers import NAMES, PrivateServer
 
 UNPRIVILEGED = "nobody"
 
@@ -53,7 +53,7 @@ def _own_defaults(server: str) -> Mapping[str, str]:
 
 @scenario("idle", {**{name: _own_defaults(name) for name in NAMES}, **ELSEWHERE}, quiet, collections=6)
 @contextmanager
-def idle(_server: Server) -> Iterator[Step]:
+def idle(_server: PrivateServer) -> Iterator[Step]:
     """None: nobody but the sidecar is connected. The settings that the lab changes are at the server's own defaults."""
     yield nothing
 
@@ -66,7 +66,7 @@ def idle(_server: Server) -> Iterator[Step]:
     user=UNPRIVILEGED,
 )
 @contextmanager
-def unprivileged(server: Server) -> Iterator[Step]:
+def unprivileged(server: PrivateServer) -> Iterator[Step]:
     """None. The sidecar's account has no privilege at all (USAGE)."""
     with server.connect() as connection:
         execute_on(connection, f"CREATE USER '{UNPRIVILEGED}'@'%'")

@@ -61,7 +61,7 @@ from lab.harness.workloads import (
     scan,
     scan_index,
 )
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 SCANNED, OTHER, HOT = "orders", "archive", "items"
@@ -102,14 +102,16 @@ def passes(
 
 
 @contextmanager
-def _full_of_another(server: Server, pages: int, filling: int = FILLING_PAGES) -> Iterator[pymysql.Connection[Any]]:
+def _full_of_another(
+    server: PrivateServer, pages: int, filling: int = FILLING_PAGES
+) -> Iterator[pymysql.Connection[Any]]:
     """The pool was emptied by a restart and filled by a scan of shop.archive."""
     with emptied(server, {SCANNED: pages, OTHER: filling}) as connection:
         scan(connection, OTHER)
         yield connection
 
 
-def _follow(server: Server, setting: str, step: Step, times: int, pause: float = PASS_SECONDS) -> None:
+def _follow(server: PrivateServer, setting: str, step: Step, times: int, pause: float = PASS_SECONDS) -> None:
     """Change a setting, and take some steps."""
     execute(server, f"SET GLOBAL {setting}")
     for _ in range(times):
@@ -175,7 +177,7 @@ def read_on_average(snapshots: Snapshots) -> Numbers:
 @passes("repeated-scan", dict.fromkeys(MARIADB, OBSERVABLE), read_at_first)
 @passes("repeated-scan", ELSEWHERE, read_on_average)
 @contextmanager
-def repeated_scan(server: Server) -> Iterator[Step]:
+def repeated_scan(server: PrivateServer) -> Iterator[Step]:
     """One serial full scan of shop.orders between two collections, from the first one on.
 
     Before that the pool was emptied by a restart and filled by a scan of shop.archive.
@@ -197,7 +199,7 @@ def held(snapshots: Snapshots) -> Numbers:
 
 @passes("repeated-scan-followed", dict.fromkeys(MYSQL, DEFAULT_POOL), held)
 @contextmanager
-def repeated_scan_followed(server: Server) -> Iterator[Step]:
+def repeated_scan_followed(server: PrivateServer) -> Iterator[Step]:
     """As repeated-scan, after SET GLOBAL innodb_old_blocks_pct = 80 and two passes."""
     with repeated_scan(server) as step:
         _follow(server, "innodb_old_blocks_pct = 80", step, 2)
@@ -214,7 +216,7 @@ def shared(snapshots: Snapshots) -> Numbers:
 
 @passes("shared-scan", dict.fromkeys(("mysql-9.7", "mariadb-11.8"), FULL_POOL), shared)
 @contextmanager
-def shared_scan(server: Server) -> Iterator[Step]:
+def shared_scan(server: PrivateServer) -> Iterator[Step]:
     """Three sessions that begin a serial full scan of shop.orders at the same time, between two collections.
 
     Before that the pool was emptied by a restart and filled by a scan of shop.archive.
@@ -241,7 +243,7 @@ def fits_pool(snapshots: Snapshots) -> Numbers:
 
 @passes("shared-scan-followed", FULL_ON_9_7, fits_pool)
 @contextmanager
-def shared_scan_followed(server: Server) -> Iterator[Step]:
+def shared_scan_followed(server: PrivateServer) -> Iterator[Step]:
     """As shared-scan, after SET GLOBAL innodb_old_blocks_pct = 75 and two rounds."""
     with shared_scan(server) as step:
         _follow(server, "innodb_old_blocks_pct = 75", step, 2)
@@ -271,7 +273,7 @@ def graded(snapshots: Snapshots) -> Numbers:
 # The advised value depends on the pages that the page cleaner is seen to keep free: three attempts.
 @passes("scan-followed-midway", FULL_ON_9_7, graded, collections=51, attempts=3)
 @contextmanager
-def scan_followed_midway(server: Server) -> Iterator[Step]:
+def scan_followed_midway(server: PrivateServer) -> Iterator[Step]:
     """As repeated-scan, of a table of 2,700 pages.
 
     Half-way SET GLOBAL innodb_old_blocks_pct = 73 is executed, as scan-exceeds-old-sublist advises by then.
@@ -299,7 +301,7 @@ def read_in_order(snapshots: Snapshots) -> Numbers:
 
 @passes("batches", dict.fromkeys(("mysql-9.7", "mysql-5.6", "mariadb-11.8"), FULL_POOL), read_in_order)
 @contextmanager
-def batches(server: Server) -> Iterator[Step]:
+def batches(server: PrivateServer) -> Iterator[Step]:
     """All rows of shop.orders by the primary key, 1,000 with each statement, between two collections.
 
     In between 300 lookups in shop.items, on 600 pages. Before that the pool was emptied by a restart and filled by a
@@ -318,7 +320,7 @@ def batches(server: Server) -> Iterator[Step]:
 
 @passes("batches-followed", FULL_ON_9_7, fits_pool)
 @contextmanager
-def batches_followed(server: Server) -> Iterator[Step]:
+def batches_followed(server: PrivateServer) -> Iterator[Step]:
     """As batches, after SET GLOBAL innodb_old_blocks_pct = 75 and eight rounds."""
     with batches(server) as step:
         _follow(server, "innodb_old_blocks_pct = 75", step, 8)
@@ -335,7 +337,7 @@ def lookups_read(snapshots: Snapshots) -> Numbers:
 
 @passes("secondary-scan", FULL_ON_9_7, lookups_read)
 @contextmanager
-def secondary_scan(server: Server) -> Iterator[Step]:
+def secondary_scan(server: PrivateServer) -> Iterator[Step]:
     """A scan of shop.orders by its index k1, which holds all that the statement needs, between two collections.
 
     Before that the pool was emptied by a restart and filled by a scan of shop.archive.
@@ -349,7 +351,7 @@ def secondary_scan(server: Server) -> Iterator[Step]:
 
 @passes("random-ranges", {"mysql-9.7": FULL_POOL | {"innodb-buffer-pool-chunk-size": "8M"}}, lookups_read)
 @contextmanager
-def random_ranges(server: Server) -> Iterator[Step]:
+def random_ranges(server: PrivateServer) -> Iterator[Step]:
     """Between two collections 300 ranges of 100 rows of shop.items, at random over 5,000 pages; 1,500 before."""
     with emptied(server, {HOT: 5000}) as connection:
         read_ranges(connection, HOT, 5000, 1500)
@@ -365,7 +367,7 @@ def outgrown(snapshots: Snapshots) -> Numbers:
 
 @passes("outdated-statistics", dict.fromkeys(("mysql-9.7", "mariadb-11.8"), FULL_POOL), outgrown)
 @contextmanager
-def outdated_statistics(server: Server) -> Iterator[Step]:
+def outdated_statistics(server: PrivateServer) -> Iterator[Step]:
     """As repeated-scan, of a table that has grown tenfold since its statistics were made."""
     with server.connect() as connection:
         make_outgrown_table(connection, SCANNED, SHARED_PAGES)
@@ -377,7 +379,7 @@ def outdated_statistics(server: Server) -> Iterator[Step]:
 
 @passes("outdated-statistics-followed", FULL_ON_9_7, lookups_read)
 @contextmanager
-def outdated_statistics_followed(server: Server) -> Iterator[Step]:
+def outdated_statistics_followed(server: PrivateServer) -> Iterator[Step]:
     """As outdated-statistics, after ANALYZE TABLE."""
     with outdated_statistics(server) as step:
         execute(server, f"ANALYZE TABLE {SCHEMA}.{SCANNED}")
@@ -394,7 +396,7 @@ def in_a_large_file(snapshots: Snapshots) -> Numbers:
 
 @passes("emptied-file", {"mariadb-11.8": FULL_POOL}, in_a_large_file)
 @contextmanager
-def emptied_file(server: Server) -> Iterator[Step]:
+def emptied_file(server: PrivateServer) -> Iterator[Step]:
     """As repeated-scan, of a table that has had ten times as many rows; its file is as large as it was."""
     with server.connect() as connection:
         make_emptied_table(connection, SCANNED, EMPTIED_PAGES)
@@ -413,7 +415,7 @@ def fits_free_pages(snapshots: Snapshots) -> Numbers:
 
 @passes("scan-fits-free-pages", {"mysql-9.7": DEFAULT_POOL}, fits_free_pages)
 @contextmanager
-def scan_fits_free_pages(server: Server) -> Iterator[Step]:
+def scan_fits_free_pages(server: PrivateServer) -> Iterator[Step]:
     """One serial full scan of shop.orders between two collections, from the first one on, in an empty pool."""
     with cold(server, {SCANNED: SCANNED_PAGES}) as connection:
         yield partial(scan, connection, SCANNED)
@@ -432,7 +434,7 @@ def fits_old_sublist(snapshots: Snapshots) -> Numbers:
 
 @passes("small-table-scan", {"mysql-9.7": DEFAULT_POOL}, fits_old_sublist)
 @contextmanager
-def small_table_scan(server: Server) -> Iterator[Step]:
+def small_table_scan(server: PrivateServer) -> Iterator[Step]:
     """As repeated-scan, of a table that is smaller than the old sublist."""
     with cold(server, {SCANNED: SMALL_PAGES, OTHER: OTHER_PAGES}) as connection:
         scan(connection, OTHER)
@@ -466,7 +468,7 @@ def parallel_reads(snapshots: Snapshots) -> Numbers:
     attempts=3,
 )
 @contextmanager
-def parallel_count(server: Server) -> Iterator[Step]:
+def parallel_count(server: PrivateServer) -> Iterator[Step]:
     """As repeated-scan, by SELECT COUNT(*) on four threads."""
     with cold(server, {SCANNED: SCANNED_PAGES, OTHER: OTHER_PAGES}) as connection:
         scan(connection, OTHER)
@@ -475,7 +477,7 @@ def parallel_count(server: Server) -> Iterator[Step]:
 
 @passes("parallel-count-followed", {"mysql-9.7": LARGER_POOL | FOUR_READERS}, held)
 @contextmanager
-def parallel_count_followed(server: Server) -> Iterator[Step]:
+def parallel_count_followed(server: PrivateServer) -> Iterator[Step]:
     """As parallel-count, after SET GLOBAL innodb_old_blocks_pct = 80 and two passes."""
     with parallel_count(server) as step:
         _follow(server, "innodb_old_blocks_pct = 80", step, 2)
@@ -493,7 +495,7 @@ def exceeds_pool(snapshots: Snapshots) -> Numbers:
 
 @passes("scan-exceeds-pool", IN_STEPS, exceeds_pool)
 @contextmanager
-def scan_exceeds_pool(server: Server) -> Iterator[Step]:
+def scan_exceeds_pool(server: PrivateServer) -> Iterator[Step]:
     """One serial full scan of shop.orders, which is larger than the pool, between two collections.
 
     Before that the pool was emptied by a restart and filled by a scan of shop.archive.
@@ -504,7 +506,7 @@ def scan_exceeds_pool(server: Server) -> Iterator[Step]:
 
 @passes("count-exceeds-pool", {"mysql-9.7": IN_STEPS["mysql-9.7"] | FOUR_READERS}, exceeds_pool)
 @contextmanager
-def count_exceeds_pool(server: Server) -> Iterator[Step]:
+def count_exceeds_pool(server: PrivateServer) -> Iterator[Step]:
     """As scan-exceeds-pool, by SELECT COUNT(*) on four threads."""
     with _full_of_another(server, TOO_LARGE_PAGES, 3400) as connection:
         yield partial(count, connection, SCANNED)
@@ -512,7 +514,7 @@ def count_exceeds_pool(server: Server) -> Iterator[Step]:
 
 @passes("scan-exceeds-pool-followed", {"mysql-9.7": IN_STEPS["mysql-9.7"]}, fits_pool)
 @contextmanager
-def scan_exceeds_pool_followed(server: Server) -> Iterator[Step]:
+def scan_exceeds_pool_followed(server: PrivateServer) -> Iterator[Step]:
     """As scan-exceeds-pool, after SET GLOBAL innodb_buffer_pool_size = 100663296 and two passes."""
     with scan_exceeds_pool(server) as step:
         execute(server, "SET GLOBAL innodb_buffer_pool_size = 100663296")
@@ -533,7 +535,7 @@ def promoted(snapshots: Snapshots) -> Numbers:
 
 @passes("time-zero-pollutes", dict.fromkeys(MYSQL, PROMOTING), promoted, period=2.4)
 @contextmanager
-def time_zero_pollutes(server: Server) -> Iterator[Step]:
+def time_zero_pollutes(server: PrivateServer) -> Iterator[Step]:
     """Between two collections a serial full scan of shop.archive, larger than the pool, and lookups in shop.items.
 
     These are two bursts of 1,500 on 1,200 pages, which are read anew after each scan, since innodb_old_blocks_time is
@@ -564,7 +566,7 @@ def not_promoted(snapshots: Snapshots) -> Numbers:
 
 @passes("time-zero-pollutes-followed", {"mysql-9.7": PROMOTING}, not_promoted, period=2.4)
 @contextmanager
-def time_zero_pollutes_followed(server: Server) -> Iterator[Step]:
+def time_zero_pollutes_followed(server: PrivateServer) -> Iterator[Step]:
     """As time-zero-pollutes, after SET GLOBAL innodb_old_blocks_time = 1000 and three rounds more."""
     with time_zero_pollutes(server) as step:
         _follow(server, "innodb_old_blocks_time = 1000", step, 3, pause=0.0)
@@ -585,7 +587,7 @@ def kept(snapshots: Snapshots) -> Numbers:
 
 @scenario("time-zero-keeps", {"mysql-9.7": PROMOTING}, kept)
 @contextmanager
-def time_zero_keeps(server: Server) -> Iterator[Step]:
+def time_zero_keeps(server: PrivateServer) -> Iterator[Step]:
     """One serial full scan of shop.orders, larger than the old sublist, between two collections.
 
     Before that the pool was filled by a scan of shop.archive. As innodb_old_blocks_time is 0, the table is cached from
@@ -597,7 +599,7 @@ def time_zero_keeps(server: Server) -> Iterator[Step]:
 
 @scenario("hot-set-exceeds-pool", IN_STEPS, lookups_read, collections=6)
 @contextmanager
-def hot_set_exceeds_pool(server: Server) -> Iterator[Step]:
+def hot_set_exceeds_pool(server: PrivateServer) -> Iterator[Step]:
     """1,500 lookups in shop.items, uniform over 4,000 pages, between two collections; 30,000 before."""
     with emptied(server, {HOT: HOT_PAGES}) as connection:
         look_up(connection, HOT, HOT_PAGES, 30_000, seed=1)
@@ -615,7 +617,7 @@ def lookups_do_not_read(snapshots: Snapshots) -> Numbers:
 
 @scenario("hot-set-exceeds-pool-followed", {"mysql-9.7": IN_STEPS["mysql-9.7"]}, lookups_do_not_read, collections=6)
 @contextmanager
-def hot_set_exceeds_pool_followed(server: Server) -> Iterator[Step]:
+def hot_set_exceeds_pool_followed(server: PrivateServer) -> Iterator[Step]:
     """As hot-set-exceeds-pool, after SET GLOBAL innodb_buffer_pool_size = 67108864 and 24,000 lookups more."""
     with hot_set_exceeds_pool(server) as step, server.connect() as connection:
         execute_on(connection, "SET GLOBAL innodb_buffer_pool_size = 67108864")

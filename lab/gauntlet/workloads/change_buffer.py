@@ -16,7 +16,7 @@ import pymysql
 from lab.gauntlet import clients
 from lab.gauntlet.workload import ClientWork, GauntletWorkload
 from lab.harness.workloads import SCHEMA, ask, make_indexed_table
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 Statement = Callable[[random.Random], str]
@@ -85,13 +85,13 @@ def _insert_later(_: random.Random) -> str:
     )
 
 
-def _indexed(tables: Sequence[str], server: Server) -> None:
+def _indexed(tables: Sequence[str], server: PrivateServer) -> None:
     with server.connect() as connection:
         for table in tables:
             make_indexed_table(connection, table, _ROWS)
 
 
-def _filled(server: Server, *, columns: str, first: str, next_: str, keys: str) -> None:
+def _filled(server: PrivateServer, *, columns: str, first: str, next_: str, keys: str) -> None:
     """A table of 2^18 rows. Its keys are built at the end, from sorted entries.
 
     Args:
@@ -113,7 +113,7 @@ def _filled(server: Server, *, columns: str, first: str, next_: str, keys: str) 
     )
 
 
-def _named(server: Server) -> None:
+def _named(server: PrivateServer) -> None:
     """Random primary keys, and two random indexes."""
     keys = f"RANDOM_BYTES(16), {', '.join(['FLOOR(RAND() * 2147483647)'] * 2)}"
     added = "ADD PRIMARY KEY (id), ADD INDEX (k1), ADD INDEX (k2)"
@@ -121,7 +121,7 @@ def _named(server: Server) -> None:
     _filled(server, columns=columns, first=keys, next_=keys, keys=added)
 
 
-def _timed(server: Server) -> None:
+def _timed(server: PrivateServer) -> None:
     """An index on an ascending column."""
     columns = "id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, at INT NOT NULL"
     _filled(server, columns=columns, first="1, 1", next_="id + {power}, at + {power}", keys="ADD INDEX (at)")

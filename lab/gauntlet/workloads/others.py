@@ -8,7 +8,7 @@ from lab.gauntlet import clients
 from lab.gauntlet.workload import GauntletWorkload
 from lab.harness.workloads import SCHEMA
 from lab.programs import sysbench
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 _SYSBENCH: dict[str, Any] = {"tables": 6, "table_size": 30_000}  # 2,500 pages
 _POOL = "buffer-pool-too-small"
@@ -16,7 +16,7 @@ _ANY = "Whatever is advised must keep its promise and harm nothing."
 _TENANTS = 24
 
 
-def _sysbench(server: Server) -> None:
+def _sysbench(server: PrivateServer) -> None:
     sysbench.prepare(server, "oltp_read_write", threads=2, **_SYSBENCH)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lab.gauntlet import clients
 from lab.gauntlet.workload import GauntletWorkload
 from lab.harness.workloads import SCHEMA, make_indexed_table, make_table
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 SCANNED, HOT, OTHER, WRITTEN = "orders", "items", "archive", "ledger"
@@ -16,7 +16,7 @@ _LOOKUPS = {"lookups": clients.look_up(HOT, HOT_PAGES, 300)}
 _INDEXED_ROWS = 200_000
 
 
-def _lagging(server: Server) -> None:
+def _lagging(server: PrivateServer) -> None:
     """A table whose persistent statistics were taken when it had a tenth of its pages."""
     with server.connect() as connection:
         make_table(connection, SCANNED, SCANNED_PAGES)
@@ -32,19 +32,19 @@ def _lagging(server: Server) -> None:
     )
 
 
-def _indexed(server: Server) -> None:
+def _indexed(server: PrivateServer) -> None:
     with server.connect() as connection:
         make_indexed_table(connection, WRITTEN, _INDEXED_ROWS)
 
 
-def _with_covering_indexes(server: Server) -> None:
+def _with_covering_indexes(server: PrivateServer) -> None:
     """Indexes on whole columns: MariaDB 11.8 looks up the row of each entry of an index that has a column's prefix."""
     _indexed(server)
     keys = ", ".join(f"DROP INDEX {key}, ADD INDEX {key} ({key}, filler)" for key in ("k1", "k2"))
     execute(server, f"ALTER TABLE {SCHEMA}.{WRITTEN} {keys}", f"ANALYZE TABLE {SCHEMA}.{WRITTEN}")
 
 
-def _with_small_indexes(server: Server) -> None:
+def _with_small_indexes(server: PrivateServer) -> None:
     with server.connect() as connection:
         make_table(connection, WRITTEN, 2_600, indexes=2)
 

@@ -15,7 +15,7 @@ from exporter.recording.anonymise import AnonymousRecorder
 from exporter.recording.file import replay
 from exporter.snapshot import Snapshot
 from lab.captures import Capture, kept
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.building import REPOSITORY
 from tests.advisor.conftest import Run
 from tests.exporter.recording.test_anonymise import PSEUDONYM, again, compare
@@ -63,7 +63,7 @@ def test_anonymised_advice_differs_only_in_names(capture: Capture, tmp_path: Pat
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_record_can_anonymise(server: Server, run: Run, tmp_path: Path) -> None:
+def test_record_can_anonymise(server: PrivateServer, run: Run, tmp_path: Path) -> None:
     with server.connect() as connection, connection.cursor() as cursor:
         for statement in (
             "CREATE DATABASE geheim",

@@ -15,12 +15,12 @@ import httpx
 import pytest
 
 from advisor.alerting import schedule
-from lab.packages.cache import Unavailable
+from lab.packages.cache import UnavailableHere
 from lab.processes.ports import free_port
-from lab.processes.program import PLAIN, Program
+from lab.processes.program import PLAIN, ChildProcess
 from lab.programs import alertmanager
 from lab.programs.webhook import Webhook
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.sidecar import write_rule
 from tests.unavailable import give_up
 from tests.waiting import wait_for
@@ -40,11 +40,11 @@ def lasting_alerts() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def alertmanager_or_skip(suite: str, *arguments: Any, **options: Any) -> Iterator[Program]:
+def alertmanager_or_skip(suite: str, *arguments: Any, **options: Any) -> Iterator[ChildProcess]:
     with ExitStack() as stack:
         try:
             started = stack.enter_context(alertmanager.running(suite, *arguments, **options))
-        except Unavailable as error:
+        except UnavailableHere as error:
             give_up(f"Alertmanager of {suite} can't be had here: {error}")
         yield started
 
@@ -119,6 +119,6 @@ def write_setting_rule(folder: Path, **keys: Any) -> Path:
     )
 
 
-def set_global(server: Server, value: int) -> None:
+def set_global(server: PrivateServer, value: int) -> None:
     with contextlib.closing(server.connect()) as connection, connection.cursor() as cursor:
         cursor.execute(f"SET GLOBAL {SETTING} = {value}")

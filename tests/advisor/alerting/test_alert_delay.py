@@ -15,7 +15,7 @@ from advisor.advice.judgement import Judgement, judge
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
-from lab.packages.cache import REPOSITORY, Unavailable
+from lab.packages.cache import REPOSITORY, UnavailableHere
 from lab.programs import promtool
 from tests.advisor.building import RULES_FOLDER, scanned
 from tests.unavailable import give_up
@@ -73,5 +73,5 @@ def test_samples_that_a_rule_misses_do_not_reset_its_alert(make_rule: Callable[.
     file.write_text(json.dumps(suite), encoding="utf-8")
     try:
         assert [promtool.run_tests(file, each) for each in (promtool.OLDEST, promtool.NEWEST)] == ["", ""]
-    except Unavailable as error:
+    except UnavailableHere as error:
         give_up(f"promtool is unavailable here: {error}")

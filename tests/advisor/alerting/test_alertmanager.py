@@ -14,7 +14,7 @@ import pytest
 
 from lab.programs import alertmanager
 from lab.programs.proxy import Proxy
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.alerting.harness import (
     RESEND,
     RULE,
@@ -38,7 +38,7 @@ class Scene:
     The sidecar reaches the older one by a way that can be stalled.
     """
 
-    def __init__(self, folder: Path, server: Server, managers: dict[str, Manager], proxy: Proxy) -> None:
+    def __init__(self, folder: Path, server: PrivateServer, managers: dict[str, Manager], proxy: Proxy) -> None:
         self.folder, self.server, self.managers, self.proxy = folder, server, managers, proxy
         self.rules = folder / "rules"
         self.config = folder / "advisor.yaml"

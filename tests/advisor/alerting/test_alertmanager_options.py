@@ -15,7 +15,7 @@ from advisor.cli.alerting_options import AlertingOptions
 from advisor.cli.options import named_source
 from advisor.contract.links import Links
 from lab.programs.webhook import Webhook
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.alerting.harness import write_setting_rule
 from tests.advisor.building import RECORDING, REPOSITORY, capture
 from tests.advisor.conftest import Run
@@ -110,7 +110,7 @@ def test_without_an_alertmanager_nothing_is_loaded_for_it(replaying: InProcess) 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 def test_a_sidecar_says_once_which_alertmanager_is_away_and_tells_the_other(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: PrivateServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rules, away = tmp_path / "rules", "http://127.0.0.1:1"
     write_setting_rule(rules, when=["1.0 > 0.0"], change=[{"setting": "innodb_old_blocks_pct", "value": 55}])

@@ -13,7 +13,7 @@ import pytest
 
 from lab.programs import alertmanager
 from lab.programs.webhook import Webhook
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests import hostile_tables
 from tests.advisor.alerting.harness import RESEND, alertmanager_or_skip, lasting_alerts
 from tests.advisor.in_process import InProcess
@@ -53,7 +53,7 @@ class Chat:
 
 @pytest.fixture(scope="module")
 def chats(
-    tmp_path_factory: pytest.TempPathFactory, shared_server: Callable[[str], Server]
+    tmp_path_factory: pytest.TempPathFactory, shared_server: Callable[[str], PrivateServer]
 ) -> Iterator[dict[str, Chat]]:
     """What they were told of all names."""
     folder = tmp_path_factory.mktemp("names")

@@ -30,7 +30,7 @@ from advisor.rules import check
 from exporter.collectors import DEFAULT
 from exporter.recording.file import replay
 from exporter.server import identify
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.building import RULES_FOLDER, advised, capture, captured
 from tests.advisor.conftest import Run, Spawn
 from tests.waiting import DEADLINE, wait_for
@@ -43,7 +43,7 @@ PASSWORD = "correct-horse-9"
 SCAN = capture("mysql-9.7/repeated-scan")
 RULES = check.load(RULES_FOLDER)
 
-StartServer = Callable[..., Server]
+StartServer = Callable[..., PrivateServer]
 
 
 def here(*arguments: object) -> Result:
@@ -375,14 +375,14 @@ def test_nobody_at_the_address_is_said(run: Run, tmp_path: Path) -> None:
 # Real servers
 
 
-def execute(server: Server, *statements: str) -> None:
+def execute(server: PrivateServer, *statements: str) -> None:
     with server.connect() as connection, connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
 
 
 @contextmanager
-def account(server: Server, name: str, *grants: str) -> Iterator[str]:
+def account(server: PrivateServer, name: str, *grants: str) -> Iterator[str]:
     """An account with PASSWORD; its DSN."""
     execute(server, f"CREATE USER {name}@'%' IDENTIFIED BY '{PASSWORD}'")
     try:
@@ -401,7 +401,7 @@ def marks(text: str) -> dict[str, str]:
     return {words[0]: words[1] for words in lines}
 
 
-def test_check_says_what_can_be_read_on_every_server(server: Server, run: Run) -> None:
+def test_check_says_what_can_be_read_on_every_server(server: PrivateServer, run: Run) -> None:
     done = run("check", "--dsn", server.dsn)
     assert (done.returncode, done.stderr) == (0, "")
     first, header, *_ = done.stdout.splitlines()
@@ -445,7 +445,7 @@ few_servers = pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8", "m
 
 
 @few_servers
-def test_a_wrong_password_is_said_without_the_password(server: Server, run: Run) -> None:
+def test_a_wrong_password_is_said_without_the_password(server: PrivateServer, run: Run) -> None:
     with account(server, "locked") as dsn:
         for command in (["check"], ["advise", "--watch", "1s"]):
             done = run(*command, "--dsn", dsn, env={"INNODB_ADVISOR_PASSWORD": "wrong-horse"})
@@ -456,7 +456,7 @@ def test_a_wrong_password_is_said_without_the_password(server: Server, run: Run)
 
 
 @few_servers
-def test_a_missing_privilege_comes_with_the_grant_that_cures_it(server: Server, run: Run) -> None:
+def test_a_missing_privilege_comes_with_the_grant_that_cures_it(server: PrivateServer, run: Run) -> None:
     password = {"INNODB_ADVISOR_PASSWORD": PASSWORD}
     with account(server, "limited") as dsn:
         done = run("check", "--dsn", dsn, env=password)
@@ -477,7 +477,7 @@ def test_a_missing_privilege_comes_with_the_grant_that_cures_it(server: Server, 
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_quote_in_an_accounts_name_does_not_break_the_grant(server: Server, run: Run) -> None:
+def test_a_quote_in_an_accounts_name_does_not_break_the_grant(server: PrivateServer, run: Run) -> None:
     execute(server, r"CREATE USER 'o''hara\\'@'127.0.0.%', 'o''hara\\'@'localhost'")
     try:
         done = run("check", "--dsn", f"mysql://o%27hara%5C@127.0.0.1:{server.port}")
@@ -491,7 +491,7 @@ def test_a_quote_in_an_accounts_name_does_not_break_the_grant(server: Server, ru
 
 @few_servers
 def test_a_password_comes_from_a_file_the_environment_or_the_defaults_file_and_is_never_shown(
-    server: Server, run: Run, tmp_path: Path
+    server: PrivateServer, run: Run, tmp_path: Path
 ) -> None:
     secret, defaults = tmp_path / "password", tmp_path / "my.cnf"
     secret.write_text(PASSWORD + "\n")
@@ -510,14 +510,14 @@ def test_a_password_comes_from_a_file_the_environment_or_the_defaults_file_and_i
             assert PASSWORD not in done.stdout
 
 
-def _logged_in(server: Server, user: str) -> bool:
+def _logged_in(server: PrivateServer, user: str) -> bool:
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE USER = %s", (user,))
         return bool(cursor.fetchall()[0][0])
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
-def test_what_was_recorded_gives_the_same_checks_as_the_server(server: Server, run: Run, tmp_path: Path) -> None:
+def test_what_was_recorded_gives_the_same_checks_as_the_server(server: PrivateServer, run: Run, tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl.gz"
     done = run("record", "--dsn", server.dsn, "--for", "1s", "--interval", "200ms", "-o", path)
     assert (done.returncode, done.stdout) == (0, "")
@@ -538,7 +538,7 @@ def test_what_was_recorded_gives_the_same_checks_as_the_server(server: Server, r
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_recording_that_is_terminated_is_whole(server: Server, spawn: Spawn, tmp_path: Path) -> None:
+def test_a_recording_that_is_terminated_is_whole(server: PrivateServer, spawn: Spawn, tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
     path.write_text("an older one")
     process = spawn("record", "--dsn", server.dsn, "--for", "1h", "--interval", "200ms", "-o", path)
@@ -589,7 +589,7 @@ def test_an_interruption_before_the_server_answered_ends_in_130(run: Run, tmp_pa
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_watching_that_is_interrupted_gives_no_advice(server: Server, spawn: Spawn) -> None:
+def test_watching_that_is_interrupted_gives_no_advice(server: PrivateServer, spawn: Spawn) -> None:
     with account(server, "watcher", *ALL) as dsn:
         process = spawn("advise", "--dsn", dsn, "--watch", "1h", env={"INNODB_ADVISOR_PASSWORD": PASSWORD})
         wait_for(lambda: _logged_in(server, "watcher"))
@@ -600,7 +600,7 @@ def test_watching_that_is_interrupted_gives_no_advice(server: Server, spawn: Spa
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_file_that_cannot_be_written_is_said(server: Server, run: Run, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_said(server: PrivateServer, run: Run, tmp_path: Path) -> None:
     record = ("record", "--dsn", server.dsn, "--for", "500ms", "--interval", "100ms", "-o")
     for output, reason in (
         (tmp_path / "absent" / "x.gz", "No such file or directory"),
@@ -613,7 +613,7 @@ def test_a_file_that_cannot_be_written_is_said(server: Server, run: Run, tmp_pat
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_watching_lasts_as_long_as_asked_for(server: Server, run: Run) -> None:
+def test_watching_lasts_as_long_as_asked_for(server: PrivateServer, run: Run) -> None:
     done = run("advise", "--dsn", server.dsn, "--watch", "1s", "--format", "json")
     assert done.stderr == ""
     advice = Advice.model_validate_json(done.stdout)

@@ -3,14 +3,14 @@
 import pytest
 
 from exporter.collectors import lru_pages
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import values
 
 
 @pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
 def test_the_pages_of_a_large_pool_are_read_only_if_asked_for_anyway(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: PrivateServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lru_pages, "LARGEST_POOL", 16 << 20)
     outcomes = {}

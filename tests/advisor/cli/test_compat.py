@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 
-from lab.servers import Server
+from lab.servers import PrivateServer
 from lab.servers.sql import query_number
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run
@@ -24,7 +24,7 @@ def names(sidecar: InProcess, **options: Any) -> set[str]:
     return {name for name, _ in values(sidecar.get("/metrics").text, **options)}
 
 
-def kinds_asked(server: Server) -> float:
+def kinds_asked(server: PrivateServer) -> float:
     """How often the server was asked what INNODB_METRICS' counters are."""
     return query_number(
         server,
@@ -34,7 +34,7 @@ def kinds_asked(server: Server) -> float:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_they_cost_the_server_one_statement_in_five_minutes(server: Server) -> None:
+def test_they_cost_the_server_one_statement_in_five_minutes(server: PrivateServer) -> None:
     before = kinds_asked(server)
     with InProcess("--dsn", server.dsn, "--interval", "1s", *COMPAT) as sidecar:
         wait_for(lambda: f"{KINDS}change_buffer_ibuf_merges_total" in names(sidecar))

@@ -17,7 +17,7 @@ from advisor.ledger.history import GradedAdvice, History, history
 from advisor.ledger.ledger import Ledger
 from advisor.render import outcomes, text
 from advisor.render.markdown import markdown
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run
 from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, closed, found, opened, unasked
@@ -172,7 +172,7 @@ def test_so_long_ago_counts_from_now(ask: Ask, tmp_path: Path) -> None:
 
 
 @one
-def test_record_and_advise_add_what_serve_has_kept(server: Server, run: Run, ask: Ask, tmp_path: Path) -> None:
+def test_record_and_advise_add_what_serve_has_kept(server: PrivateServer, run: Run, ask: Ask, tmp_path: Path) -> None:
     folder, output = tmp_path / "state", tmp_path / "recording.jsonl.gz"
     asked = ("record", "--dsn", server.dsn, "--for", "1s", "--state-dir", folder, "-o", output)
     ended = run(*asked)

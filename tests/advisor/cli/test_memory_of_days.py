@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from exporter.state_file import path_of
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run
 
@@ -36,7 +36,7 @@ def test_advise_has_no_memory_of_a_recording(run: Run, tmp_path: Path) -> None:
 
 
 @one
-def test_advise_reads_what_serve_remembers_and_writes_nothing(server: Server, run: Run, tmp_path: Path) -> None:
+def test_advise_reads_what_serve_remembers_and_writes_nothing(server: PrivateServer, run: Run, tmp_path: Path) -> None:
     asked = ("advise", "--dsn", server.dsn, "--watch", "2s", "--format", "json", "--state-dir", tmp_path)
     ended = run(*asked)
     assert ended.returncode == 0, ended.stderr

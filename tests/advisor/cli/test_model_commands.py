@@ -15,7 +15,7 @@ from advisor.cli.main import main
 from advisor.models.lru.scenario import Scenario
 from advisor.models.lru.simulation import simulate
 from advisor.pool.what_if import WhatIf, what_if
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.building import capture, captured
 
 SCAN = capture("mysql-9.7/repeated-scan")
@@ -121,7 +121,7 @@ def test_whatif_says_what_it_lacks_and_the_cure() -> None:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_whatif_watches_a_server(server: Server) -> None:
+def test_whatif_watches_a_server(server: PrivateServer) -> None:
     options = ("--dsn", server.dsn, "--watch", "1s", "--set", "innodb_old_blocks_pct=80", "--format", "json")
     done = run("whatif", *options)
     assert done.exit_code == 0, done.stderr

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from exporter.state_file import StateFile
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.conftest import Run
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import Sidecar, values
@@ -19,7 +19,7 @@ from tests.waiting import wait_for
 one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 
 
-def options(server: Server, folder: Path) -> tuple[object, ...]:
+def options(server: PrivateServer, folder: Path) -> tuple[object, ...]:
     return ("--dsn", server.dsn, "--interval", "1s", "--state-dir", folder)
 
 
@@ -30,7 +30,7 @@ def watched_seconds(sidecar: InProcess | Sidecar) -> float:
 
 
 @one
-def test_a_sidecar_goes_on_where_the_one_before_ended(server: Server, tmp_path: Path) -> None:
+def test_a_sidecar_goes_on_where_the_one_before_ended(server: PrivateServer, tmp_path: Path) -> None:
     with InProcess(*options(server, tmp_path)) as first:
         watched = wait_for(lambda: watched_seconds(first))
     with InProcess(*options(server, tmp_path)) as second:
@@ -46,7 +46,7 @@ def test_a_sidecar_goes_on_where_the_one_before_ended(server: Server, tmp_path: 
 
 
 @one
-def test_a_damaged_file_is_said_and_the_sidecar_watches(server: Server, tmp_path: Path) -> None:
+def test_a_damaged_file_is_said_and_the_sidecar_watches(server: PrivateServer, tmp_path: Path) -> None:
     with InProcess(*options(server, tmp_path)) as first:
         wait_for(lambda: watched_seconds(first))
     [file] = tmp_path.glob("*.sqlite")
@@ -59,7 +59,7 @@ def test_a_damaged_file_is_said_and_the_sidecar_watches(server: Server, tmp_path
 
 
 @one
-def test_a_folder_that_cannot_be_written_is_said_and_the_sidecar_watches(server: Server, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_said_and_the_sidecar_watches(server: PrivateServer, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with InProcess(*options(server, tmp_path / "file" / "state")) as sidecar:
         wait_for(lambda: watched_seconds(sidecar))
@@ -80,7 +80,7 @@ def test_a_second_sidecar_on_the_folder_is_refused_by_the_name_of_the_first(run:
 
 
 @one
-def test_a_kill_9_loses_neither_an_open_outcome_nor_what_was_written(server: Server, tmp_path: Path) -> None:
+def test_a_kill_9_loses_neither_an_open_outcome_nor_what_was_written(server: PrivateServer, tmp_path: Path) -> None:
     def history(sidecar: InProcess | Sidecar) -> Any:
         return sidecar.get("/history").json()
 

@@ -6,7 +6,7 @@ import pytest
 
 from advisor.contract.changes import change_on
 from advisor.contract.sql import identifier, literal, option
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.building import server as of_version
 from tests.hostile_names import IDENTIFIERS, NAMES
 
@@ -15,7 +15,7 @@ TEXTS = [each for each in NAMES if each.encode("utf-8", "ignore").decode() == ea
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
-def test_servers_read_names_and_texts_as_they_are(server: Server) -> None:
+def test_servers_read_names_and_texts_as_they_are(server: PrivateServer) -> None:
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("CREATE DATABASE IF NOT EXISTS quoting")
         for mode in MODES:

@@ -14,7 +14,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 
 from advisor.contract.recommendation import Advice
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import Sidecar, problem, values
@@ -39,14 +39,14 @@ ENDPOINTS = (
 Serve = Callable[..., Sidecar]
 Compose = Callable[..., InProcess]
 PASSWORD = "correct-horse-9"
-StartServer = Callable[..., Server]
+StartServer = Callable[..., PrivateServer]
 some_servers = pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
 
 
 class Account:
     """An account of a test's own, by whose name its sessions are known."""
 
-    def __init__(self, server: Server, user: str) -> None:
+    def __init__(self, server: PrivateServer, user: str) -> None:
         self._server, self.user = server, user
         self.dsn = f"mysql://{user}@{server.host}:{server.port}"
 
@@ -69,7 +69,7 @@ class Account:
 
 
 @pytest.fixture(scope="module")
-def account(server: Server) -> Iterator[Account]:
+def account(server: PrivateServer) -> Iterator[Account]:
     account = Account(server, "watching")
     account.make()
     yield account
@@ -180,7 +180,7 @@ def test_an_answer_is_compressed_only_where_it_is_accepted(replaying: InProcess)
 
 
 @some_servers
-def test_a_server_is_scraped_in_both_formats(server: Server, watching: InProcess) -> None:
+def test_a_server_is_scraped_in_both_formats(server: PrivateServer, watching: InProcess) -> None:
     classic = values(watching.get("/metrics").text)
     openmetrics = values(watching.get("/metrics", headers=OPENMETRICS).text, parse_openmetrics)
     assert set(classic) == set(openmetrics)
@@ -194,14 +194,14 @@ def test_a_server_is_scraped_in_both_formats(server: Server, watching: InProcess
 
 
 @some_servers
-def test_advice_on_a_server_has_the_shape_of_the_contract(server: Server, watching: InProcess) -> None:
+def test_advice_on_a_server_has_the_shape_of_the_contract(server: PrivateServer, watching: InProcess) -> None:
     advice = Advice.model_validate_json(watching.get("/advise?rule=scan-exceeds-old-sublist").content)
     assert advice.server.endswith(server.version)
     assert {blind.lacks for blind in advice.blind} <= {"window", "time"}
 
 
 @some_servers
-def test_the_snapshot_gives_the_reason_of_a_collectors_failure(server: Server, watching: InProcess) -> None:
+def test_the_snapshot_gives_the_reason_of_a_collectors_failure(server: PrivateServer, watching: InProcess) -> None:
     snapshot = watching.get("/snapshot").json()
     failed = {name: outcome for name, outcome in snapshot["outcomes"].items() if outcome["failure"]}
     if server.name.startswith("mysql"):
@@ -230,7 +230,9 @@ def test_many_scrapes_at_once_need_no_more_than_two_sessions(watching: InProcess
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_process_takes_a_rejected_login_up_and_ends_cleanly_with_its_sessions(server: Server, serve: Serve) -> None:
+def test_a_process_takes_a_rejected_login_up_and_ends_cleanly_with_its_sessions(
+    server: PrivateServer, serve: Serve
+) -> None:
     """With SIGTERM, while a client's connection is open."""
     keeper = Account(server, "keeper")
     keeper.remove()

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.in_process import InProcess
 from tests.hostile_names import IDENTIFIERS, raw
 from tests.hostile_tables import RULE, SCHEMA, TEXT, tables
@@ -25,7 +25,7 @@ Findings = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def sidecar(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
+def sidecar(server: PrivateServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[InProcess]:
     rules = tmp_path_factory.mktemp("rules")
     (rules / f"{RULE}.yaml").write_text(TEXT, encoding="utf-8")
     with ExitStack() as stack:
@@ -66,7 +66,9 @@ def test_no_answer_has_a_character_that_moves_a_cursor_or_does_not_show(sidecar:
 
 
 @one
-def test_an_advised_statement_reaches_its_own_table_in_every_sql_mode(server: Server, findings: Findings) -> None:
+def test_an_advised_statement_reaches_its_own_table_in_every_sql_mode(
+    server: PrivateServer, findings: Findings
+) -> None:
     every = "SELECT TABLE_SCHEMA, TABLE_NAME, CREATE_TIME FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s"
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute(every, (SCHEMA,))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.http.listening import listening
 from tests.advisor.in_process import InProcess
@@ -62,7 +62,7 @@ def test_responses_on_a_recording_match_the_document(compose: Callable[..., InPr
 @pytest.mark.thorough
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 def test_responses_on_a_server_match_the_document(
-    server: Server, compose: Callable[..., InProcess], tmp_path: Path
+    server: PrivateServer, compose: Callable[..., InProcess], tmp_path: Path
 ) -> None:
     sidecar = compose("--dsn", server.dsn, "--interval", "1s")
     wait_for(lambda: sidecar.get("/readyz").status_code == 200)

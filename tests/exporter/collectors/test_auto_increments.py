@@ -7,7 +7,7 @@ from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Table
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 
 def test_partitions_are_one_table_and_the_servers_own_tables_are_left_out() -> None:
@@ -16,7 +16,7 @@ def test_partitions_are_one_table_and_the_servers_own_tables_are_left_out() -> N
 
 
 def test_a_real_servers_numbered_tables_are_told_from_others(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
     numbered, plain = f"{workloads.SCHEMA}.numbered", f"{workloads.SCHEMA}.plain"
     ask(

@@ -15,11 +15,11 @@ from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Table
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.waiting import wait_for
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-Fetch = Callable[[Server, str], Rows]
+Fetch = Callable[[PrivateServer, str], Rows]
 
 MYSQL = ("thread", "state", "seconds", "object_schema", "object_name", "indexes")
 STAGE = ("event_name", "completed")
@@ -27,7 +27,7 @@ BIG = Table("shop", "big")
 STAGES = ("read PK and internal sort", "merge sort", "insert")
 
 
-def statements(server: Server | str) -> tuple[str, ...]:
+def statements(server: PrivateServer | str) -> tuple[str, ...]:
     version = server if isinstance(server, str) else server.version
     found = builds.queries(identify({"version": version, "performance_schema": "ON"}))
     assert isinstance(found, tuple)
@@ -72,7 +72,7 @@ LOCKS = "UPDATE performance_schema.setup_instruments SET ENABLED = '{}' WHERE NA
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mysql-5.6", "mariadb-10.5", "mariadb-11.8"], indirect=True)
-def test_a_build_under_way_is_seen(server: Server, ask: Ask, fetch: Fetch) -> None:
+def test_a_build_under_way_is_seen(server: PrivateServer, ask: Ask, fetch: Fetch) -> None:
     table = "we`ird 漢字"
     quoted = f"`{table.replace('`', '``')}`"
     ask(server, "DROP DATABASE IF EXISTS shop", LOCKS.format("YES"))

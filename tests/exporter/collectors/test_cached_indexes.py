@@ -11,7 +11,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Index
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.exposition import exposed
 
 
@@ -43,7 +43,7 @@ def test_the_smallest_of_many_are_summed() -> None:
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 async def test_the_exposed_pages_are_those_in_the_pool(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], watch: Callable[..., Sampler]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], watch: Callable[..., Sampler]
 ) -> None:
     with server.connect() as connection:
         workloads.make_table(connection, "measured", 400, indexes=2)
@@ -62,5 +62,5 @@ async def test_the_exposed_pages_are_those_in_the_pool(
 
 
 @pytest.mark.parametrize("server", ["mysql-5.6", "mariadb-10.11"], indirect=True)
-async def test_servers_without_the_table_expose_none(server: Server, watch: Callable[..., Sampler]) -> None:
+async def test_servers_without_the_table_expose_none(server: PrivateServer, watch: Callable[..., Sampler]) -> None:
     assert "innodb_index_resident_pages" not in exposed(await watch(server).collect())

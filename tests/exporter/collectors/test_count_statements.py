@@ -11,11 +11,11 @@ from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Snapshot, Table
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.exposition import exposed
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-Fetch = Callable[[Server, str], Rows]
+Fetch = Callable[[PrivateServer, str], Rows]
 Counted = Callable[..., dict[Table, CountStatement]]
 
 SCHEMA = "count-ing"
@@ -23,14 +23,14 @@ ROWS = 300
 T = Table(SCHEMA, "t")
 
 
-def statement_of(server: Server) -> str:
+def statement_of(server: PrivateServer) -> str:
     found = count_statements.queries(identify({"version": server.version, "performance_schema": "ON"}))
     assert isinstance(found, tuple)
     return found[0]
 
 
 @pytest.fixture(scope="module")
-def counted(server: Server, ask: Ask, fetch: Fetch) -> Iterator[Counted]:
+def counted(server: PrivateServer, ask: Ask, fetch: Fetch) -> Iterator[Counted]:
     """Empty the server's digest table, run statements in SCHEMA, and return the section."""
     create = "CREATE TABLE {} (id INT PRIMARY KEY, k INT NOT NULL, KEY (k)) ENGINE=InnoDB"
     ask(
@@ -73,7 +73,7 @@ def counted(server: Server, ask: Ask, fetch: Fetch) -> Iterator[Counted]:
         "SELECT COUNT(*) FROM t USE INDEX (primary)",
     ],
 )
-def test_a_count_of_a_whole_table_is_found(counted: Counted, server: Server, statement: str) -> None:
+def test_a_count_of_a_whole_table_is_found(counted: Counted, server: PrivateServer, statement: str) -> None:
     found = counted(*[statement] * 3)
     assert list(found) == [T]
     assert found[T].executions == 3
@@ -140,7 +140,7 @@ def test_a_name_that_the_server_prints_as_a_keyword_is_not_guessed(counted: Coun
     assert {table: one.executions for table, one in found.items()} == {Table(SCHEMA, "user"): 2}
 
 
-def test_the_sidecars_own_statements_are_left_out(counted: Counted, server: Server) -> None:
+def test_the_sidecars_own_statements_are_left_out(counted: Counted, server: PrivateServer) -> None:
     own = ("SELECT CURRENT_USER()", statement_of(server))
     assert counted(*(f"/* innodb-advisor:x */ {sql}" for sql in own)) == {}
 
@@ -160,7 +160,7 @@ LONG = "長" * 22
     ],
 )
 def test_a_name_that_the_digest_cuts_is_read_from_the_sample(
-    counted: Counted, ask: Ask, server: Server, statement: str, *, whole: bool
+    counted: Counted, ask: Ask, server: PrivateServer, statement: str, *, whole: bool
 ) -> None:
     ask(server, f"CREATE TABLE IF NOT EXISTS `{SCHEMA}`.`{LONG}` LIKE `{SCHEMA}`.t")
     found = counted(statement.format(f"`{LONG}`"))
@@ -170,7 +170,7 @@ def test_a_name_that_the_digest_cuts_is_read_from_the_sample(
     assert not count_statements.hidden(found, T)
 
 
-def test_a_sample_is_kept_out_of_shared_recordings(counted: Counted, server: Server, fetch: Fetch) -> None:
+def test_a_sample_is_kept_out_of_shared_recordings(counted: Counted, server: PrivateServer, fetch: Fetch) -> None:
     counted(f"SELECT COUNT(*) FROM `{LONG}`")
     rows = COUNT_STATEMENTS.anonymise(Pseudonyms(), fetch(server, statement_of(server)))
     assert LONG not in repr(rows)

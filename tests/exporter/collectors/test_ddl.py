@@ -13,7 +13,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Snapshot
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.exposition import exposed
 from tests.waiting import until
 
@@ -88,7 +88,7 @@ def test_a_stage_without_work_units_has_none_done() -> None:
 
 
 async def test_builds_done_are_counted_with_their_time_on_a_real_server(
-    server: Server, ask: Ask, watch: Callable[..., Sampler]
+    server: PrivateServer, ask: Ask, watch: Callable[..., Sampler]
 ) -> None:
     with server.connect() as connection:
         workloads.make_table(connection, "built", 50)
@@ -107,7 +107,7 @@ async def test_builds_done_are_counted_with_their_time_on_a_real_server(
 
 
 async def test_an_instrument_that_is_off_counts_no_builds(
-    server: Server, ask: Ask, watch: Callable[..., Sampler]
+    server: PrivateServer, ask: Ask, watch: Callable[..., Sampler]
 ) -> None:
     switch = "UPDATE performance_schema.setup_instruments SET {} = '{}' WHERE NAME = 'statement/sql/create_index'"
     sampler = watch(server)
@@ -120,7 +120,9 @@ async def test_an_instrument_that_is_off_counts_no_builds(
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-async def test_an_index_build_on_a_real_server_is_seen(server: Server, ask: Ask, watch: Callable[..., Sampler]) -> None:
+async def test_an_index_build_on_a_real_server_is_seen(
+    server: PrivateServer, ask: Ask, watch: Callable[..., Sampler]
+) -> None:
     with server.connect() as connection:
         workloads.make_table(connection, "altered", 2500)
     consumers = "UPDATE performance_schema.setup_consumers SET ENABLED = '{}' WHERE NAME LIKE 'events_stages_%'"

@@ -9,7 +9,7 @@ from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Table
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 
 def test_partitions_are_summed_and_the_servers_own_files_left_out() -> None:
@@ -22,7 +22,7 @@ def test_mysql_before_8_0_has_no_sizes_at_no_cost() -> None:
 
 
 def test_a_real_servers_file_is_as_large_as_on_its_disk(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
     variables = dict(ask(server, "SHOW GLOBAL VARIABLES LIKE 'version%'"))
     statements = file_sizes.queries(identify(variables))

@@ -11,11 +11,11 @@ from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Index, Snapshot
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.exposition import exposed
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-Fetch = Callable[[Server, str], Rows]
+Fetch = Callable[[PrivateServer, str], Rows]
 
 SCHEMA = "sized"
 STATEMENTS = (index_sizes.SQL, index_sizes.ALL_SQL, index_sizes.COLUMNS_SQL)
@@ -31,7 +31,7 @@ COLUMNS = (
 )
 
 
-def sizes_of(server: Server, fetch: Fetch) -> IndexSizes:
+def sizes_of(server: PrivateServer, fetch: Fetch) -> IndexSizes:
     return index_sizes.parse([fetch(server, sql) for sql in STATEMENTS])
 
 
@@ -53,7 +53,7 @@ not full. Were a row a page missing, which is what the correction is for, 8 rows
 
 
 @pytest.mark.parametrize(("pages", "error"), [(1, 0.0), (4, 0.0), (15, 0.0), (40, SAMPLING), (400, SAMPLING)])
-def test_the_rows_of_a_table_are_known(server: Server, fetch: Fetch, pages: int, error: float) -> None:
+def test_the_rows_of_a_table_are_known(server: PrivateServer, fetch: Fetch, pages: int, error: float) -> None:
     with server.connect() as connection:
         workloads.make_table(connection, "rows_of", pages, indexes=1)
     sizes = sizes_of(server, fetch).sizes
@@ -75,7 +75,7 @@ TABLES = {
 
 
 @pytest.fixture(scope="module")
-def numbered(server: Server, ask: Ask) -> Iterator[Server]:
+def numbered(server: PrivateServer, ask: Ask) -> Iterator[PrivateServer]:
     """A server with 20,000 rows (n) in `numbers`."""
     ask(
         server,
@@ -90,7 +90,9 @@ def numbered(server: Server, ask: Ask) -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_rows_of_tables_of_other_shapes_are_known_too(numbered: Server, ask: Ask, fetch: Fetch, table: str) -> None:
+def test_rows_of_tables_of_other_shapes_are_known_too(
+    numbered: PrivateServer, ask: Ask, fetch: Fetch, table: str
+) -> None:
     columns, values = TABLES[table]
     ask(
         numbered,
@@ -103,7 +105,7 @@ def test_rows_of_tables_of_other_shapes_are_known_too(numbered: Server, ask: Ask
     assert size.rows == pytest.approx(20000, rel=SAMPLING)
 
 
-def test_partitions_are_summed_under_the_tables_name(numbered: Server, ask: Ask, fetch: Fetch) -> None:
+def test_partitions_are_summed_under_the_tables_name(numbered: PrivateServer, ask: Ask, fetch: Fetch) -> None:
     ask(
         numbered,
         f"USE {SCHEMA}",
@@ -129,7 +131,9 @@ def test_partitions_are_summed_under_the_tables_name(numbered: Server, ask: Ask,
     assert not [index for index in sizes_of(numbered, fetch).sizes if index.schema == SCHEMA and "#" in index.table]
 
 
-def test_commas_in_columns_names_and_long_names_keep_their_columns(server: Server, ask: Ask, fetch: Fetch) -> None:
+def test_commas_in_columns_names_and_long_names_keep_their_columns(
+    server: PrivateServer, ask: Ask, fetch: Fetch
+) -> None:
     long = tuple(f"{n:x}" + "m" * 63 for n in range(10))
     cut = tuple(f"{n:x}" + "é" * 63 for n in range(10))
     schema = "comma"
@@ -167,7 +171,7 @@ def test_a_recording_without_the_descriptions_does_not_split_a_name() -> None:
     assert columns == [None, ("a", "b")]
 
 
-def test_an_sql_mode_of_the_server_changes_nothing(numbered: Server, fetch: Fetch) -> None:
+def test_an_sql_mode_of_the_server_changes_nothing(numbered: PrivateServer, fetch: Fetch) -> None:
     before = sizes_of(numbered, fetch)
     with numbered.connect(sql_mode="ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT") as connection:
         cursor = connection.cursor()
@@ -179,7 +183,7 @@ def test_an_sql_mode_of_the_server_changes_nothing(numbered: Server, fetch: Fetc
     assert any(size.rows for size in before.sizes.values())
 
 
-def test_an_empty_table_has_no_rows_and_one_page(numbered: Server, ask: Ask, fetch: Fetch) -> None:
+def test_an_empty_table_has_no_rows_and_one_page(numbered: PrivateServer, ask: Ask, fetch: Fetch) -> None:
     ask(numbered, f"CREATE TABLE {SCHEMA}.empty (id INT PRIMARY KEY) ENGINE=InnoDB")
     ask(numbered, f"ANALYZE TABLE {SCHEMA}.empty")
     size = sizes_of(numbered, fetch).sizes[Index(SCHEMA, "empty", "PRIMARY")]
@@ -240,7 +244,7 @@ def test_an_empty_result_has_no_indexes() -> None:
 
 
 async def test_the_exposed_sizes_are_those_of_the_statistics(
-    server: Server, ask: Ask, watch: Callable[..., Sampler]
+    server: PrivateServer, ask: Ask, watch: Callable[..., Sampler]
 ) -> None:
     with server.connect() as connection:
         workloads.make_table(connection, "measured", 400, indexes=2)

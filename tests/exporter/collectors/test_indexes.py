@@ -9,11 +9,11 @@ from exporter.collectors.index_sizes import IndexSize, IndexSizes, dictionary_fi
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Index, Snapshot
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.exposition import exposed
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-Fetch = Callable[[Server, str], Rows]
+Fetch = Callable[[PrivateServer, str], Rows]
 
 SCHEMA = "kinds of"  # a name that InnoDB's dictionary encodes
 SIZES = (index_sizes.SQL, index_sizes.ALL_SQL)
@@ -56,7 +56,7 @@ def test_a_part_of_the_indexes_is_not_taken_for_all() -> None:
 
 
 @pytest.fixture(scope="module")
-def kinds(server: Server, ask: Ask) -> Iterator[Server]:
+def kinds(server: PrivateServer, ask: Ask) -> Iterator[PrivateServer]:
     """A server with tables that have every kind of index; dropped at the end."""
     ask(
         server,
@@ -76,7 +76,7 @@ def kinds(server: Server, ask: Ask) -> Iterator[Server]:
     ask(server, f"DROP DATABASE `{SCHEMA}`")
 
 
-def test_a_real_servers_indexes_are_of_the_kind_they_were_made(kinds: Server, fetch: Fetch) -> None:
+def test_a_real_servers_indexes_are_of_the_kind_they_were_made(kinds: PrivateServer, fetch: Fetch) -> None:
     [sql] = indexes.queries(identify({"version": kinds.version}))
     found = {
         (index.table, index.index): kind
@@ -102,7 +102,7 @@ def test_a_real_servers_indexes_are_of_the_kind_they_were_made(kinds: Server, fe
     assert found == expected
 
 
-def test_the_columns_of_a_real_servers_indexes_are_known(kinds: Server, fetch: Fetch) -> None:
+def test_the_columns_of_a_real_servers_indexes_are_known(kinds: PrivateServer, fetch: Fetch) -> None:
     found = {
         (index.table, index.index): size.columns
         for index, size in index_sizes.parse([fetch(kinds, sql) for sql in SIZES]).sizes.items()
@@ -127,7 +127,7 @@ def test_the_columns_of_a_real_servers_indexes_are_known(kinds: Server, fetch: F
     }
 
 
-def test_each_index_is_exposed_with_its_kind_and_columns(kinds: Server, fetch: Fetch) -> None:
+def test_each_index_is_exposed_with_its_kind_and_columns(kinds: PrivateServer, fetch: Fetch) -> None:
     [sql] = indexes.queries(identify({"version": kinds.version}))
     sizes = index_sizes.parse([fetch(kinds, each) for each in SIZES])
     types = indexes.parse([fetch(kinds, sql)])
@@ -175,7 +175,7 @@ def test_columns_that_statistics_do_not_name_are_not_known() -> None:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_dictionary_that_does_not_fit_is_not_read(server: Server, fetch: Fetch) -> None:
+def test_a_dictionary_that_does_not_fit_is_not_read(server: PrivateServer, fetch: Fetch) -> None:
     def known(tables: int, cache: int) -> Snapshot:
         identity = identify({"version": "9.7.4", "performance_schema": "ON"})
         sizes = IndexSizes({}, 0, tables)

@@ -6,7 +6,7 @@ import pytest
 from exporter.collectors import innodb_metrics
 from exporter.rows import Rows
 from exporter.server import identify
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_garbage_in_the_upper_half_of_the_change_buffers_size_is_cut_off() -> No
 
 
 def test_a_real_servers_enabled_counters_are_taken_and_no_others(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
     identity = identify({name.lower(): value for name, value in ask(server, "SHOW GLOBAL VARIABLES")})
     [sql] = innodb_metrics.queries(identity)

@@ -16,17 +16,17 @@ from exporter.rows import Rows
 from exporter.server import identify
 from exporter.status_text import ChangeBufferText, InnodbStatus, PoolText, parse_text
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.waiting import wait_for
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-Fetch = Callable[[Server, str], Rows]
-StartServer = Callable[..., Server]
+Fetch = Callable[[PrivateServer, str], Rows]
+StartServer = Callable[..., PrivateServer]
 
 PAGES = [field.name for field in fields(PoolText)]
 
 
-def printed(server: Server, ask: Ask) -> str:
+def printed(server: PrivateServer, ask: Ask) -> str:
     [(_, _, text)] = ask(server, innodb_status.SQL)
     return str(text)
 
@@ -47,7 +47,7 @@ def numbers(status: InnodbStatus) -> dict[str, int]:
     }
 
 
-def between_two_looks(server: Server, fetch: Fetch, ask: Ask) -> tuple[tuple[BufferPool, ...], InnodbStatus]:
+def between_two_looks(server: PrivateServer, fetch: Fetch, ask: Ask) -> tuple[tuple[BufferPool, ...], InnodbStatus]:
     """The pools and the parsed text of one moment without changes."""
 
     def looks() -> tuple[tuple[BufferPool, ...], InnodbStatus] | None:
@@ -60,7 +60,7 @@ def between_two_looks(server: Server, fetch: Fetch, ask: Ask) -> tuple[tuple[Buf
     return wait_for(looks)
 
 
-def test_the_text_says_what_the_table_says(server: Server, fetch: Fetch, ask: Ask) -> None:
+def test_the_text_says_what_the_table_says(server: PrivateServer, fetch: Fetch, ask: Ask) -> None:
     with server.connect() as connection:
         workloads.make_table(connection, "printed", 600)
         workloads.scan(connection, "printed")
@@ -99,7 +99,7 @@ def test_the_change_buffer_is_the_one_of_innodb_metrics(
     assert_never_a_wrong_number(text)
 
 
-def fill_change_buffer(server: Server, ask: Ask) -> None:
+def fill_change_buffer(server: PrivateServer, ask: Ask) -> None:
     """Insert into secondary indexes whose pages were evicted from the pool."""
     chooser = random.Random(1)  # noqa: S311 - any numbers will do
 
@@ -133,7 +133,7 @@ def assert_never_a_wrong_number(text: str) -> None:
         assert numbers(part).items() <= whole.items(), length
 
 
-def test_a_truncated_text_gives_no_wrong_number(server: Server, ask: Ask) -> None:
+def test_a_truncated_text_gives_no_wrong_number(server: PrivateServer, ask: Ask) -> None:
     text = printed(server, ask)
     assert_never_a_wrong_number(text)
     assert parse_text(text[:-40]).truncated
@@ -141,7 +141,7 @@ def test_a_truncated_text_gives_no_wrong_number(server: Server, ask: Ask) -> Non
 
 
 @pytest.mark.parametrize("title", ["BUFFER POOL AND MEMORY", "INSERT BUFFER[A-Z ]*", "FILE I/O"])
-def test_a_section_that_is_missing_is_not_known(server: Server, ask: Ask, title: str) -> None:
+def test_a_section_that_is_missing_is_not_known(server: PrivateServer, ask: Ask, title: str) -> None:
     text = printed(server, ask)
     left = re.sub(rf"^-+\n{title}\n-+\n(?s:.*?)(?=^-+\n[A-Z])", "", text, flags=re.MULTILINE)
     before, after = parse_text(text), parse_text(left)
@@ -153,7 +153,7 @@ def test_a_section_that_is_missing_is_not_known(server: Server, ask: Ask, title:
         assert (after.total, after.change_buffer) == (before.total, None)
 
 
-def test_the_checkpoint_is_as_old_as_the_server_says(server: Server, ask: Ask) -> None:
+def test_the_checkpoint_is_as_old_as_the_server_says(server: PrivateServer, ask: Ask) -> None:
     """Servers except MySQL 5.6 also have it in a status variable (MariaDB) or in two (MySQL 8.0.30+)."""
 
     def said() -> int | None:
@@ -172,13 +172,13 @@ def test_the_checkpoint_is_as_old_as_the_server_says(server: Server, ask: Ask) -
     assert variable in (None, age)
 
 
-def test_a_text_without_a_log_section_tells_no_checkpoint(server: Server, ask: Ask) -> None:
+def test_a_text_without_a_log_section_tells_no_checkpoint(server: PrivateServer, ask: Ask) -> None:
     text = printed(server, ask)
     assert parse_text(text.replace("\nLOG\n", "\nLOOG\n")).checkpoint_age_bytes is None
     assert parse_text(text.replace("Last checkpoint at", "Last checkpoint by")).checkpoint_age_bytes is None
 
 
-def test_clients_statements_are_never_parsed(server: Server, ask: Ask) -> None:
+def test_clients_statements_are_never_parsed(server: PrivateServer, ask: Ask) -> None:
     lie = (
         "----------------------\nBUFFER POOL AND MEMORY\n----------------------\nBuffer pool size   1\n"
         "-------------\nINSERT BUFFER\n-------------\nsize 1, free list len 2, seg size 3, 4 merges\n"
@@ -214,7 +214,7 @@ def test_clients_statements_are_never_parsed(server: Server, ask: Ask) -> None:
     assert found.pools == ()
 
 
-def test_garbage_in_the_upper_half_is_cut_off(server: Server, ask: Ask) -> None:
+def test_garbage_in_the_upper_half_is_cut_off(server: PrivateServer, ask: Ask) -> None:
     """MariaDB 10.11 prints 64 bits but sets only 32 (seen: 4355096838145 for 1)."""
     text = printed(server, ask)
     if parse_text(text).change_buffer is None:  # empty: as MariaDB 10.11 prints it when it is not
@@ -242,5 +242,5 @@ def test_another_text_is_refused(text: str) -> None:
         parse_text(text)
 
 
-def test_the_text_is_the_status_column_of_the_one_row(server: Server, fetch: Fetch) -> None:
+def test_the_text_is_the_status_column_of_the_one_row(server: PrivateServer, fetch: Fetch) -> None:
     assert parse([fetch(server, innodb_status.SQL)]).total is not None

@@ -3,7 +3,7 @@ from typing import Any
 
 from exporter.collectors import BY_NAME, instrumentation
 from exporter.rows import Rows
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 DIGESTS = "UPDATE performance_schema.setup_consumers SET ENABLED = '{}' WHERE NAME = 'statements_digest'"
 
@@ -17,7 +17,7 @@ def test_one_that_is_off_has_the_statement_that_switches_it_on() -> None:
 
 
 def test_a_real_servers_instruments_are_known_and_the_cure_works(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
     before = instrumentation.parse([fetch(server, instrumentation.SQL)])
     assert before["statements_digest"] is None

@@ -16,11 +16,11 @@ from exporter.server import identify
 from exporter.snapshot import Index, Snapshot
 from exporter.table_names import from_quoted
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.waiting import wait_for
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-StartServer = Callable[..., Server]
+StartServer = Callable[..., PrivateServer]
 Watch = Callable[..., Sampler]
 
 SCHEMA = 'é`"d.b'
@@ -32,12 +32,12 @@ def parsed(*rows: tuple[Value, ...]) -> LruPages:
     return lru_pages.parse([Rows.of(["TABLE_NAME", "INDEX_NAME", "PAGES", "OLD_PAGES"], rows)])
 
 
-def statement(server: Server, ask: Ask) -> str:
+def statement(server: PrivateServer, ask: Ask) -> str:
     [sql] = lru_pages.queries(identify({name.lower(): value for name, value in ask(server, "SHOW GLOBAL VARIABLES")}))
     return sql
 
 
-def of_one_moment(server: Server, ask: Ask) -> tuple[tuple[BufferPool, ...], LruPages]:
+def of_one_moment(server: PrivateServer, ask: Ask) -> tuple[tuple[BufferPool, ...], LruPages]:
     """Both sources while nothing changes, in one session: a statement's own result takes pages of the pool on MySQL."""
     sql = statement(server, ask)
     with server.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
@@ -67,7 +67,7 @@ def assert_all_pages_are_there(seen: tuple[BufferPool, ...], found: LruPages) ->
     assert young == sum(pool.database_pages - pool.old_pages for pool in seen) > 0
 
 
-def test_old_and_young_pages_are_those_of_the_pool(server: Server, ask: Ask) -> None:
+def test_old_and_young_pages_are_those_of_the_pool(server: PrivateServer, ask: Ask) -> None:
     with server.connect() as connection:
         workloads.make_table(connection, "made", 1300)
     seen, found = of_one_moment(server, ask)
@@ -78,7 +78,7 @@ def test_old_and_young_pages_are_those_of_the_pool(server: Server, ask: Ask) -> 
 
 
 @pytest.fixture(scope="module")
-def named(server: Server, ask: Ask) -> Iterator[Server]:
+def named(server: PrivateServer, ask: Ask) -> Iterator[PrivateServer]:
     """A server with a table for each of NAMES, and a partitioned table."""
     schema = "`" + SCHEMA.replace("`", "``") + "`"
     ask(
@@ -102,7 +102,7 @@ def named(server: Server, ask: Ask) -> Iterator[Server]:
     ask(server, f"DROP DATABASE {schema}")
 
 
-def all_of_them(server: Server, sql: str, *before: str) -> dict[Index, int]:
+def all_of_them(server: PrivateServer, sql: str, *before: str) -> dict[Index, int]:
     """Pages by index; small tables would not be among the first hundred."""
     found: dict[Index, int] = {}
     with server.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
@@ -115,7 +115,7 @@ def all_of_them(server: Server, sql: str, *before: str) -> dict[Index, int]:
 
 
 @pytest.mark.parametrize("mode", ["SET sql_mode = ''", "SET sql_mode = 'ANSI_QUOTES'"])
-def test_tables_and_indexes_have_their_own_names(named: Server, ask: Ask, mode: str) -> None:
+def test_tables_and_indexes_have_their_own_names(named: PrivateServer, ask: Ask, mode: str) -> None:
     found = all_of_them(named, statement(named, ask), mode)
     assert {(each.table, each.index) for each in found if each.schema == SCHEMA} == {
         *((name, index) for name in NAMES for index in ("PRIMARY", "k`\"'.é")),
@@ -124,7 +124,7 @@ def test_tables_and_indexes_have_their_own_names(named: Server, ask: Ask, mode: 
     assert found[Index(SCHEMA, "parts-é", "PRIMARY")] == 4
 
 
-def test_names_are_read_where_the_server_quotes_none(named: Server, ask: Ask) -> None:
+def test_names_are_read_where_the_server_quotes_none(named: PrivateServer, ask: Ask) -> None:
     ask(
         named,
         "CREATE DATABASE IF NOT EXISTS shop",
@@ -206,7 +206,7 @@ def test_the_pages_of_a_large_pool_are_not_read_unless_forced(
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
-async def test_with_the_option_pages_are_read_every_ten_minutes(server: Server, watch: Watch) -> None:
+async def test_with_the_option_pages_are_read_every_ten_minutes(server: PrivateServer, watch: Watch) -> None:
     now = [1_000_000.0]
     sampler = watch(server, collectors=WITH_IT, clock=lambda: now[0])
     first = await sampler.collect()
@@ -229,7 +229,7 @@ async def test_with_the_option_pages_are_read_every_ten_minutes(server: Server, 
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-async def test_without_the_option_no_pages_are_read(server: Server, watch: Watch) -> None:
+async def test_without_the_option_no_pages_are_read(server: PrivateServer, watch: Watch) -> None:
     snapshot = await watch(server).collect()
     assert "lru_pages" not in snapshot.outcomes
     assert snapshot[LRU_PAGES] is None
@@ -249,7 +249,7 @@ async def test_a_server_whose_pool_is_large_is_not_asked(start_server: StartServ
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-10.11"], indirect=True)
-async def test_a_recording_with_pages_replays(server: Server, watch: Watch, tmp_path: Path) -> None:
+async def test_a_recording_with_pages_replays(server: PrivateServer, watch: Watch, tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl.gz"
     with Recorder(path) as recorder:
         sampler = watch(server, collectors=WITH_IT, keep=recorder)

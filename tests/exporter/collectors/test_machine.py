@@ -21,13 +21,13 @@ from exporter.sampling.collector_run import CollectorRun
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import ConfiguredMachine, Snapshot
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.exposition import exposed
 from tests.exporter.trees import Tree
 from tests.waiting import DEADLINE
 
 Watch = Callable[..., Sampler]
-StartServer = Callable[..., Server]
+StartServer = Callable[..., PrivateServer]
 
 GIB = 1 << 30
 NOTHING = ConfiguredMachine()
@@ -206,7 +206,7 @@ def busy_seconds() -> dict[str, float]:
 
 
 @pytest.mark.parametrize("over", ["TCP", "a Unix socket"])
-async def test_a_real_server_is_found_through_its_connection(server: Server, watch: Watch, over: str) -> None:
+async def test_a_real_server_is_found_through_its_connection(server: PrivateServer, watch: Watch, over: str) -> None:
     target = from_dsn(server.dsn) if over == "TCP" else Target(socket=str(server.socket))
     busy_before = busy_seconds()
     found = (await watch(target).collect())[MACHINE]
@@ -224,7 +224,7 @@ async def test_a_real_server_is_found_through_its_connection(server: Server, wat
 
 
 @pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
-async def test_cores_are_those_of_the_server_and_not_the_sidecars(server: Server, watch: Watch) -> None:
+async def test_cores_are_those_of_the_server_and_not_the_sidecars(server: PrivateServer, watch: Watch) -> None:
     cores = os.sched_getaffinity(server.pid)
     os.sched_setaffinity(server.pid, {min(cores)})
     try:
@@ -262,7 +262,7 @@ async def test_a_quota_given_to_a_real_server_while_it_runs_is_seen(start_server
 
 
 @asynccontextmanager
-async def forwarded(server: Server) -> AsyncIterator[Target]:
+async def forwarded(server: PrivateServer) -> AsyncIterator[Target]:
     """The server through a port that another process listens on, as through a tunnel to another machine."""
 
     async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -283,7 +283,7 @@ async def forwarded(server: Server) -> AsyncIterator[Target]:
         listener.close()
 
 
-async def test_a_server_behind_a_tunnel_is_not_looked_for_here(server: Server, watch: Watch) -> None:
+async def test_a_server_behind_a_tunnel_is_not_looked_for_here(server: PrivateServer, watch: Watch) -> None:
     async with forwarded(server) as target:
         bare, told = watch(target), watch(target, machine=SAID)
         snapshot = await bare.collect()
@@ -295,7 +295,7 @@ async def test_a_server_behind_a_tunnel_is_not_looked_for_here(server: Server, w
             await sampler.close()
 
 
-async def test_what_was_read_is_recorded_and_replayed(server: Server, watch: Watch, tmp_path: Path) -> None:
+async def test_what_was_read_is_recorded_and_replayed(server: PrivateServer, watch: Watch, tmp_path: Path) -> None:
     with Recorder(tmp_path / "r.jsonl") as recorder:
         snapshot = await watch(server, keep=recorder, machine=SAID).collect()
     [replayed] = replay(tmp_path / "r.jsonl")
@@ -306,7 +306,7 @@ async def test_what_was_read_is_recorded_and_replayed(server: Server, watch: Wat
 
 
 @pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
-async def test_another_machines_files_give_another_machine(server: Server, watch: Watch, tree: Tree) -> None:
+async def test_another_machines_files_give_another_machine(server: PrivateServer, watch: Watch, tree: Tree) -> None:
     """The root that the folders of files above replace."""
     assert (await watch(server, root=tree.root).collect())[MACHINE] != TRUE  # this connection is not in the tree
     (tree.root / "proc/42").rename(tree.root / f"proc/{server.pid}")

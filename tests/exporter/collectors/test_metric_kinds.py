@@ -5,7 +5,7 @@ from exporter.collectors import innodb_metrics, metric_kinds
 from exporter.collectors.metric_kinds import MetricKind
 from exporter.rows import Rows
 from exporter.server import identify
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 
 def test_columns_may_come_in_capitals() -> None:
@@ -14,7 +14,7 @@ def test_columns_may_come_in_capitals() -> None:
 
 
 def test_a_real_server_says_what_each_of_its_counters_is(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
     known = identify({name.lower(): value for name, value in ask(server, "SHOW GLOBAL VARIABLES")})
     [sql] = innodb_metrics.queries(known)

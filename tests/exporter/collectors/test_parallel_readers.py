@@ -16,7 +16,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Snapshot
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.exposition import exposed
 from tests.waiting import until
 
@@ -73,7 +73,7 @@ def test_a_sample_holds_the_number_of_threads() -> None:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-async def test_parallel_reads_of_a_real_server_are_seen(server: Server, watch: Callable[..., Sampler]) -> None:
+async def test_parallel_reads_of_a_real_server_are_seen(server: PrivateServer, watch: Callable[..., Sampler]) -> None:
     with server.connect() as connection:
         workloads.make_table(connection, "counted", 1500)
     sampler = watch(server)

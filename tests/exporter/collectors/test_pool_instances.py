@@ -8,7 +8,7 @@ import pytest
 from exporter.rows import Rows
 from exporter.status_text import PoolText
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.collectors.test_innodb_status import PAGES, between_two_looks
 from tests.exporter.collectors.test_lru_pages import assert_all_pages_are_there, of_one_moment
 
@@ -16,8 +16,8 @@ from tests.exporter.collectors.test_lru_pages import assert_all_pages_are_there,
 @pytest.mark.parametrize("name", ["mysql-9.7", "mysql-5.6"])
 def test_each_instance_is_told_from_the_total(
     name: str,
-    start_server: Callable[..., Server],
-    fetch: Callable[[Server, str], Rows],
+    start_server: Callable[..., PrivateServer],
+    fetch: Callable[[PrivateServer, str], Rows],
     ask: Callable[..., list[tuple[Any, ...]]],
 ) -> None:
     server = start_server(name, innodb_buffer_pool_size="1G", innodb_buffer_pool_instances=4)

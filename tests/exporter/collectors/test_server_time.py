@@ -8,7 +8,7 @@ from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Snapshot
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.exposition import samples
 
 
@@ -31,7 +31,7 @@ def test_it_is_exposed() -> None:
 
 
 async def test_the_cost_to_a_real_server_grows_with_each_collection(
-    server: Server, watch: Callable[..., Sampler]
+    server: PrivateServer, watch: Callable[..., Sampler]
 ) -> None:
     sampler = watch(server)
     first, second = (await sampler.collect())[SERVER_TIME], (await sampler.collect())[SERVER_TIME]

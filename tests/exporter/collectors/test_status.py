@@ -8,7 +8,7 @@ from exporter.collectors.status import STATUS
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Snapshot
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.exposition import exposed
 
 
@@ -45,7 +45,7 @@ def test_garbage_in_the_upper_half_of_the_change_buffers_pages_is_cut_off() -> N
 
 
 def test_every_number_of_innodb_is_taken_from_a_real_server(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
     found = status.parse([fetch(server, status.SHOW_SQL)])
     names = {name.lower() for name, value in ask(server, "SHOW GLOBAL STATUS LIKE 'Innodb%'") if value.isdigit()}
@@ -54,7 +54,7 @@ def test_every_number_of_innodb_is_taken_from_a_real_server(
 
 
 def test_rows_changed_are_counted_on_a_real_server(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
     ask(server, "CREATE DATABASE IF NOT EXISTS counted", "CREATE TABLE counted.t (a INT PRIMARY KEY) ENGINE=InnoDB")
     before = status.parse([fetch(server, status.SHOW_SQL)])

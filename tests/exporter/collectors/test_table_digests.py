@@ -18,7 +18,7 @@ from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Table
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 Named = Callable[..., dict[str, Digest]]
@@ -29,7 +29,7 @@ EMPTY = "TRUNCATE TABLE performance_schema.events_statements_summary_by_digest"
 
 
 @pytest.fixture(scope="module")
-def named(server: Server, ask: Ask) -> Iterator[Named]:
+def named(server: PrivateServer, ask: Ask) -> Iterator[Named]:
     """Empty the server's digest table, run statements in SCHEMA, and return the ones that name a table, by text."""
     create = "CREATE TABLE {} (id INT PRIMARY KEY, t INT NOT NULL, filler INT, KEY (t)) ENGINE=InnoDB"
     ask(
@@ -98,7 +98,7 @@ def test_a_name_is_found_whatever_it_holds(named: Named) -> None:
 
 
 async def test_the_sidecar_asks_in_its_own_session_and_keeps_nothing(
-    server: Server, watch: Callable[..., Sampler], named: Named
+    server: PrivateServer, watch: Callable[..., Sampler], named: Named
 ) -> None:
     named(Table(SCHEMA, "t"), *["SELECT SUM(id) FROM t"] * 3)
     sampler = watch(server)
@@ -115,7 +115,7 @@ async def test_the_sidecar_asks_in_its_own_session_and_keeps_nothing(
 
 
 async def test_an_account_that_may_not_read_digests_is_told_the_grant(
-    server: Server, watch: Callable[..., Sampler], ask: Ask
+    server: PrivateServer, watch: Callable[..., Sampler], ask: Ask
 ) -> None:
     ask(server, "CREATE USER digestless@localhost")
     sampler = watch(replace(from_dsn(server.dsn), user="digestless"))

@@ -12,11 +12,11 @@ from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Snapshot, Table
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.exposition import exposed
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-Fetch = Callable[[Server, str], Rows]
+Fetch = Callable[[PrivateServer, str], Rows]
 COLUMNS = ("file_name", "read_count", "bytes", "picoseconds", "datadir")
 
 
@@ -41,7 +41,7 @@ def test_a_tablespace_of_no_one_table_is_left_out(directory: str) -> None:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_a_general_tablespace_of_a_real_server_is_left_out(server: Server, ask: Ask, fetch: Fetch) -> None:
+def test_a_general_tablespace_of_a_real_server_is_left_out(server: PrivateServer, ask: Ask, fetch: Fetch) -> None:
     ask(
         server,
         "CREATE DATABASE IF NOT EXISTS shop",
@@ -57,7 +57,9 @@ def test_a_general_tablespace_of_a_real_server_is_left_out(server: Server, ask: 
 
 
 @pytest.mark.parametrize("server", ["mariadb-10.11"], indirect=True)
-def test_a_table_in_another_directory_has_its_name(server: Server, ask: Ask, fetch: Fetch, tmp_path: Path) -> None:
+def test_a_table_in_another_directory_has_its_name(
+    server: PrivateServer, ask: Ask, fetch: Fetch, tmp_path: Path
+) -> None:
     ask(
         server,
         "CREATE DATABASE IF NOT EXISTS shop",
@@ -69,7 +71,7 @@ def test_a_table_in_another_directory_has_its_name(server: Server, ask: Ask, fet
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mysql-5.6", "mariadb-10.11"], indirect=True)
-def test_a_new_table_without_reads_has_zero_reads(server: Server, ask: Ask, fetch: Fetch) -> None:
+def test_a_new_table_without_reads_has_zero_reads(server: PrivateServer, ask: Ask, fetch: Fetch) -> None:
     ask(
         server,
         "CREATE DATABASE IF NOT EXISTS shop",
@@ -92,7 +94,7 @@ def test_of_many_tables_those_read_most_have_series() -> None:
 
 
 async def test_the_bytes_that_a_real_server_reads_from_a_tables_file_are_exposed(
-    server: Server, ask: Ask, fetch: Fetch, watch: Callable[..., Sampler]
+    server: PrivateServer, ask: Ask, fetch: Fetch, watch: Callable[..., Sampler]
 ) -> None:
     [(pool,)] = ask(server, "SELECT @@innodb_buffer_pool_size DIV @@innodb_page_size")
     with server.connect() as connection:
@@ -114,5 +116,5 @@ async def test_the_bytes_that_a_real_server_reads_from_a_tables_file_are_exposed
     assert not [labels for labels in after if labels[0] == server.datadir.name]
 
 
-async def _bytes_read(server: Server, watch: Callable[..., Sampler]) -> dict[tuple[str, ...], float]:
+async def _bytes_read(server: PrivateServer, watch: Callable[..., Sampler]) -> dict[tuple[str, ...], float]:
     return dict(exposed(await watch(server).collect())["innodb_table_file_read_bytes_total"])

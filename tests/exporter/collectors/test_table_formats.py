@@ -12,10 +12,10 @@ from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot, Table
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 Ask = Callable[..., list[tuple[Any, ...]]]
-StartServer = Callable[..., Server]
+StartServer = Callable[..., PrivateServer]
 Watch = Callable[..., Sampler]
 
 SCHEMA = "Odd#p#s"
@@ -36,7 +36,7 @@ COMPRESSED = {"zip": 4096, "zips": 8192}
 """Size of a page. The second table has partitions."""
 
 
-def fill(server: Server, ask: Ask) -> None:
+def fill(server: PrivateServer, ask: Ask) -> None:
     """Make the tables, with rows and statistics, scan each without an index, and count it."""
     ask(server, f"CREATE DATABASE `{SCHEMA}`")
     names = [*PLAIN, *PARTITIONED]

@@ -6,7 +6,7 @@ from exporter.collectors.table_io import NO_INDEX, IndexIo
 from exporter.rows import Rows
 from exporter.snapshot import Index
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 COLUMNS = ["object_schema", "object_name", "index_name", "count_fetch", "count_insert", "count_update", "count_delete"]
 TIMERS = ["timer_fetch", "timer_write"]
@@ -19,7 +19,7 @@ def test_names_that_read_the_same_are_summed() -> None:
 
 
 def test_a_real_servers_rows_are_counted_by_index(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
     name = f"{workloads.SCHEMA}.written"
     ask(

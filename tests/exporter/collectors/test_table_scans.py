@@ -7,7 +7,7 @@ from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Snapshot, Table
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.exporter.exposition import samples
 
 COLUMNS = ["OBJECT_SCHEMA", "OBJECT_NAME", "COUNT_FETCH"]
@@ -25,7 +25,7 @@ def test_the_rows_of_each_table_are_exposed() -> None:
 
 
 def test_a_real_servers_scans_are_counted_and_lookups_are_not(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
     with server.connect() as connection:
         workloads.make_table(connection, "read_whole", 50)

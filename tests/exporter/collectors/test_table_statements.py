@@ -5,7 +5,7 @@ from exporter.collectors import table_statements
 from exporter.rows import Rows
 from exporter.snapshot import Table
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 COLUMNS = ["object_schema", "object_name", "statements"]
 
@@ -16,7 +16,7 @@ def test_names_that_read_the_same_are_summed() -> None:
 
 
 def test_a_real_servers_statements_are_counted_however_many_rows_they_read(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
     name = f"{workloads.SCHEMA}.read_often"
     ask(

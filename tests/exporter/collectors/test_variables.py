@@ -4,7 +4,7 @@ from typing import Any
 
 from exporter.collectors import variables
 from exporter.rows import Rows
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 
 def test_names_are_in_lower_case_and_values_as_printed() -> None:
@@ -13,7 +13,7 @@ def test_names_are_in_lower_case_and_values_as_printed() -> None:
 
 
 def test_signs_of_a_real_server_are_read(
-    server: Server, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[Server, str], Rows]
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
     found = variables.parse([fetch(server, variables.SQL)])
     everything = {name.lower(): value for name, value in ask(server, "SHOW GLOBAL VARIABLES")}

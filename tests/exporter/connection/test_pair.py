@@ -7,7 +7,7 @@ import pytest
 from exporter.connection.errors import ConnectionLost, Unreachable
 from exporter.connection.pair import SessionPair
 from exporter.connection.target import Target, TargetError, from_dsn
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.waiting import DEADLINE
 
 one = pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
@@ -28,7 +28,7 @@ async def sessions_of() -> AsyncIterator[Callable[..., SessionPair]]:
 
 
 @one
-async def test_both_are_kept(server: Server, sessions_of: Callable[..., SessionPair]) -> None:
+async def test_both_are_kept(server: PrivateServer, sessions_of: Callable[..., SessionPair]) -> None:
     sessions = sessions_of(from_dsn(server.dsn))
     first = await sessions.renew()
     second = await sessions.second()
@@ -43,7 +43,7 @@ async def test_both_are_kept(server: Server, sessions_of: Callable[..., SessionP
     "server", ["mariadb-11.8", pytest.param("mysql-9.7", marks=pytest.mark.thorough)], indirect=True
 )
 async def test_two_servers_behind_one_address_are_not_mixed(
-    server: Server, start_server: Callable[..., Server], sessions_of: Callable[..., SessionPair]
+    server: PrivateServer, start_server: Callable[..., PrivateServer], sessions_of: Callable[..., SessionPair]
 ) -> None:
     sessions = sessions_of(from_dsn(server.dsn), from_dsn(start_server(server.name).dsn))
     first = await sessions.renew()
@@ -52,7 +52,9 @@ async def test_two_servers_behind_one_address_are_not_mixed(
 
 
 @one
-async def test_without_the_first_there_is_no_second(server: Server, sessions_of: Callable[..., SessionPair]) -> None:
+async def test_without_the_first_there_is_no_second(
+    server: PrivateServer, sessions_of: Callable[..., SessionPair]
+) -> None:
     sessions = sessions_of(from_dsn(server.dsn))
     with pytest.raises(ConnectionLost):
         await sessions.second()

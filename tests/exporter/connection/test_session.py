@@ -27,14 +27,14 @@ from exporter.connection.session_settings import LOCK_WAIT_SECONDS, second_sql
 from exporter.connection.target import Peer, Target, from_dsn
 from exporter.rows import Rows
 from exporter.server import identify
-from lab.servers import NAMES, Server
+from lab.servers import NAMES, PrivateServer
 from tests.waiting import DEADLINE, until
 
 Ask = Callable[..., list[tuple[Any, ...]]]
 
 
 @asynccontextmanager
-async def connected(whom: Server | Target, seconds: float = DEADLINE) -> AsyncIterator[Session]:
+async def connected(whom: PrivateServer | Target, seconds: float = DEADLINE) -> AsyncIterator[Session]:
     target = whom if isinstance(whom, Target) else from_dsn(whom.dsn)
     connection = await Session.open(target, statement_seconds=seconds)
     try:
@@ -47,20 +47,20 @@ async def value(connection: Session, sql: str) -> Any:
     return (await connection.query("test", sql, DEADLINE)).rows[0][0]
 
 
-def running(server: Server, ask: Ask, text: str) -> bool:
+def running(server: PrivateServer, ask: Ask, text: str) -> bool:
     return bool(ask(server, f"SELECT 1 FROM information_schema.PROCESSLIST WHERE INFO LIKE '%SELECT {text}'"))
 
 
 # What a session is
 
 
-async def test_it_knows_the_server_and_the_account(server: Server) -> None:
+async def test_it_knows_the_server_and_the_account(server: PrivateServer) -> None:
     async with connected(server) as connection:
         assert connection.server.version_text == server.version
         assert connection.account == "root@localhost"
 
 
-async def test_it_knows_both_ends_of_the_connection(server: Server, ask: Ask) -> None:
+async def test_it_knows_both_ends_of_the_connection(server: PrivateServer, ask: Ask) -> None:
     async with connected(server) as connection:
         peer = connection.peer
         number = await value(connection, "SELECT CONNECTION_ID()")
@@ -74,24 +74,24 @@ async def test_it_knows_both_ends_of_the_connection(server: Server, ask: Ask) ->
         assert connection.peer == Peer(pid=server.pid)
 
 
-async def test_a_result_is_rows(server: Server) -> None:
+async def test_a_result_is_rows(server: PrivateServer) -> None:
     async with connected(server) as connection:
         rows = await connection.query("test", "SELECT 1 AS One, 2.5 AS Half, 'é日' AS Text, NULL AS Nothing", DEADLINE)
     assert rows == Rows(("one", "half", "text", "nothing"), ((1, 2.5, "é日", None),))
 
 
-async def test_a_statement_without_a_result_gives_no_rows(server: Server) -> None:
+async def test_a_statement_without_a_result_gives_no_rows(server: PrivateServer) -> None:
     async with connected(server) as connection:
         assert await connection.query("test", "SET @a = 1", DEADLINE) == Rows((), ())
 
 
-async def test_bytes_that_are_not_utf8_do_not_fail_a_statement(server: Server) -> None:
+async def test_bytes_that_are_not_utf8_do_not_fail_a_statement(server: PrivateServer) -> None:
     async with connected(server) as connection:
         assert await value(connection, "SELECT CAST(0x61FF AS BINARY)") == "a�"
         assert await value(connection, "SELECT 1") == 1
 
 
-async def test_the_session_is_read_only(server: Server, ask: Ask) -> None:
+async def test_the_session_is_read_only(server: PrivateServer, ask: Ask) -> None:
     ask(
         server,
         "CREATE DATABASE IF NOT EXISTS shop",
@@ -112,14 +112,14 @@ async def test_the_session_is_read_only(server: Server, ask: Ask) -> None:
     ask(server, "DROP TABLE shop.untouched")
 
 
-async def test_the_session_waits_for_no_lock_longer_than_two_seconds(server: Server) -> None:
+async def test_the_session_waits_for_no_lock_longer_than_two_seconds(server: PrivateServer) -> None:
     async with connected(server) as connection:
         assert await value(connection, "SELECT @@SESSION.lock_wait_timeout") == LOCK_WAIT_SECONDS
         assert await value(connection, "SELECT @@SESSION.innodb_lock_wait_timeout") == LOCK_WAIT_SECONDS
 
 
 @pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
-async def test_a_locked_table_fails_the_statement_and_not_the_session(server: Server, ask: Ask) -> None:
+async def test_a_locked_table_fails_the_statement_and_not_the_session(server: PrivateServer, ask: Ask) -> None:
     ask(server, "CREATE DATABASE IF NOT EXISTS shop", "CREATE TABLE shop.locked (id INT PRIMARY KEY) ENGINE=InnoDB")
     with server.connect() as other, other.cursor() as cursor:
         cursor.execute("LOCK TABLES shop.locked WRITE")
@@ -150,7 +150,7 @@ def test_the_server_limits_statements_where_it_can(version: str, limit: str | No
 
 
 @pytest.fixture
-def remembered(server: Server, ask: Ask) -> Iterator[None]:
+def remembered(server: PrivateServer, ask: Ask) -> Iterator[None]:
     """The server keeps each session's last statements."""
     consumers = "performance_schema.setup_consumers SET ENABLED = '{}' WHERE NAME IN ({})"
     off = ask(
@@ -165,7 +165,7 @@ def remembered(server: Server, ask: Ask) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("remembered")
-async def test_every_statement_says_whose_it_is(server: Server, ask: Ask) -> None:
+async def test_every_statement_says_whose_it_is(server: PrivateServer, ask: Ask) -> None:
     async with connected(server) as connection:
         number = await value(connection, "SELECT CONNECTION_ID()")
         await connection.query("pools", "SELECT 'marked'", DEADLINE)
@@ -184,7 +184,7 @@ async def test_every_statement_says_whose_it_is(server: Server, ask: Ask) -> Non
     assert all(text.startswith("/* innodb-advisor:") for text in said)
 
 
-async def test_the_session_names_the_program(server: Server, ask: Ask) -> None:
+async def test_the_session_names_the_program(server: PrivateServer, ask: Ask) -> None:
     if server.name == "mysql-5.6":
         sql = "SELECT ATTR_VALUE FROM performance_schema.session_connect_attrs WHERE PROCESSLIST_ID = {}"
     else:
@@ -207,7 +207,7 @@ SLOW = {
 
 
 @pytest.mark.parametrize("server", [name for name in NAMES if name != "mysql-5.6"], indirect=True)
-async def test_a_statement_over_its_time_is_ended_by_the_server_and_the_session_lives(server: Server) -> None:
+async def test_a_statement_over_its_time_is_ended_by_the_server_and_the_session_lives(server: PrivateServer) -> None:
     async with connected(server, seconds=1.0) as connection:
         with pytest.raises(DeadlineExceeded, match=r"(?i)execution (time exceeded|was interrupted)"):
             await connection.query("test", SLOW.get(server.name, "SELECT SLEEP(1000)"), DEADLINE)
@@ -215,7 +215,7 @@ async def test_a_statement_over_its_time_is_ended_by_the_server_and_the_session_
         assert await value(connection, "SELECT 1") == 1
 
 
-async def test_a_statement_over_its_time_here_ends_the_session(server: Server) -> None:
+async def test_a_statement_over_its_time_here_ends_the_session(server: PrivateServer) -> None:
     async with connected(server) as connection:
         with pytest.raises(DeadlineExceeded, match=r"no answer within 0\.1 s"):
             await connection.query("test", "SELECT SLEEP(1000)", 0.1)
@@ -225,14 +225,14 @@ async def test_a_statement_over_its_time_here_ends_the_session(server: Server) -
 
 
 @pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
-async def test_statements_wait_for_each_other(server: Server) -> None:
+async def test_statements_wait_for_each_other(server: PrivateServer) -> None:
     async with connected(server) as connection:
         answers = await asyncio.gather(*(value(connection, f"SELECT {n} + SLEEP(0.01)") for n in range(10)))
     assert answers == list(range(10))
 
 
 @pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
-async def test_a_cancelled_statement_ends_the_session(server: Server, ask: Ask) -> None:
+async def test_a_cancelled_statement_ends_the_session(server: PrivateServer, ask: Ask) -> None:
     async with connected(server) as connection:
         task = asyncio.create_task(connection.query("test", "SELECT SLEEP(29.75)", DEADLINE))
         await until(lambda: running(server, ask, "SLEEP(29.75)"))
@@ -245,7 +245,7 @@ async def test_a_cancelled_statement_ends_the_session(server: Server, ask: Ask) 
 # Errors of statements
 
 
-async def test_a_statement_that_the_server_refuses_says_why(server: Server) -> None:
+async def test_a_statement_that_the_server_refuses_says_why(server: PrivateServer) -> None:
     async with connected(server) as connection:
         for statement, reason in (
             ("SELECT * FROM mysql.no_such_table", "error 1146: Table 'mysql.no_such_table' doesn't exist"),
@@ -256,7 +256,7 @@ async def test_a_statement_that_the_server_refuses_says_why(server: Server) -> N
         assert await value(connection, "SELECT 1") == 1
 
 
-async def test_a_privilege_that_is_missing_is_told_apart(server: Server, ask: Ask) -> None:
+async def test_a_privilege_that_is_missing_is_told_apart(server: PrivateServer, ask: Ask) -> None:
     ask(server, "CREATE USER bare@localhost IDENTIFIED BY 'x'")
     async with connected(replace(from_dsn(server.dsn), user="bare", password="x")) as connection:
         for statement in (
@@ -270,7 +270,7 @@ async def test_a_privilege_that_is_missing_is_told_apart(server: Server, ask: As
     ask(server, "DROP USER bare@localhost")
 
 
-async def test_a_session_that_the_server_ended_is_lost(server: Server, ask: Ask) -> None:
+async def test_a_session_that_the_server_ended_is_lost(server: PrivateServer, ask: Ask) -> None:
     async with connected(server) as connection:
         number = await value(connection, "SELECT CONNECTION_ID()")
         ask(server, f"KILL {number}")
@@ -284,7 +284,7 @@ async def test_a_session_that_the_server_ended_is_lost(server: Server, ask: Ask)
 
 
 @pytest.fixture
-def account(server: Server, ask: Ask) -> Iterator[Callable[..., Target]]:
+def account(server: PrivateServer, ask: Ask) -> Iterator[Callable[..., Target]]:
     """Create an account with a password, and return a target that logs in with it."""
     made: list[str] = []
 
@@ -301,7 +301,7 @@ def account(server: Server, ask: Ask) -> Iterator[Callable[..., Target]]:
 
 @pytest.mark.parametrize("password", ["secret", "pässwörd", "пароль-密码", "a b'\"`$%#"], ids=ascii)
 async def test_a_password_logs_in_over_tcp_and_over_the_socket(
-    server: Server, account: Callable[..., Target], password: str
+    server: PrivateServer, account: Callable[..., Target], password: str
 ) -> None:
     target = account("x")
     with server.connect(charset="utf8mb4") as root, root.cursor() as cursor:
@@ -316,7 +316,7 @@ async def test_a_password_logs_in_over_tcp_and_over_the_socket(
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 @pytest.mark.parametrize("plugin", ["caching_sha2_password", "sha256_password"])
 async def test_mysqls_ways_to_log_in_work_without_tls_and_with(
-    server: Server, account: Callable[..., Target], plugin: str, ask: Ask
+    server: PrivateServer, account: Callable[..., Target], plugin: str, ask: Ask
 ) -> None:
     target = account("secret", f"IDENTIFIED WITH {plugin} BY '{{}}'")
     for mode, cipher in (("DISABLED", False), ("REQUIRED", True)):
@@ -327,7 +327,9 @@ async def test_mysqls_ways_to_log_in_work_without_tls_and_with(
                 assert bool(status.rows[0][1]) == cipher
 
 
-async def test_a_wrong_password_is_refused_without_repeating_it(server: Server, account: Callable[..., Target]) -> None:
+async def test_a_wrong_password_is_refused_without_repeating_it(
+    server: PrivateServer, account: Callable[..., Target]
+) -> None:
     target = account("secret")
     with pytest.raises(AccessDenied) as refused:
         await Session.open(replace(target, password="hunter2"), statement_seconds=DEADLINE)
@@ -340,7 +342,7 @@ async def cipher(connection: Session) -> str:
     return str(status.rows[0][1])
 
 
-async def test_tls_is_taken_where_the_server_offers_it_but_over_a_socket(server: Server) -> None:
+async def test_tls_is_taken_where_the_server_offers_it_but_over_a_socket(server: PrivateServer) -> None:
     offered = server.name in ("mysql-9.7", "mariadb-11.8")  # which make a certificate for themselves
     for mode in (None, "PREFERRED"):
         async with connected(replace(from_dsn(server.dsn), ssl_mode=mode)) as connection:
@@ -351,7 +353,7 @@ async def test_tls_is_taken_where_the_server_offers_it_but_over_a_socket(server:
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
 async def test_a_cancel_as_the_tls_handshake_ends_leaves_no_connection(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: PrivateServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     complete = sslproto.SSLProtocol._on_handshake_complete  # noqa: SLF001
     transports: list[Any] = []
@@ -380,7 +382,7 @@ async def test_an_account_that_needs_tls_gets_it_unless_it_is_switched_off(accou
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 async def test_a_server_that_lets_no_one_in_without_tls_says_so(
-    server: Server, account: Callable[..., Target], ask: Ask
+    server: PrivateServer, account: Callable[..., Target], ask: Ask
 ) -> None:
     target = account("secret")
     ask(server, "SET GLOBAL require_secure_transport = ON")
@@ -395,7 +397,7 @@ async def test_a_server_that_lets_no_one_in_without_tls_says_so(
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-async def test_the_servers_certificate_is_verified_where_asked(server: Server, tmp_path: Path) -> None:
+async def test_the_servers_certificate_is_verified_where_asked(server: PrivateServer, tmp_path: Path) -> None:
     authority = str(server.datadir / "ca.pem")
     target = from_dsn(server.dsn)
     async with connected(replace(target, ssl_ca=authority)) as connection:
@@ -414,7 +416,7 @@ async def test_the_servers_certificate_is_verified_where_asked(server: Server, t
 
 @pytest.mark.parametrize("server", ["mariadb-10.11", "mysql-5.6"], indirect=True)
 @pytest.mark.parametrize("mode", ["REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"])
-async def test_a_server_without_tls_gets_no_login_in_plain_text(server: Server, mode: str) -> None:
+async def test_a_server_without_tls_gets_no_login_in_plain_text(server: PrivateServer, mode: str) -> None:
     with pytest.raises(Unreachable, match="offers no TLS"):
         await Session.open(replace(from_dsn(server.dsn), ssl_mode=mode), statement_seconds=DEADLINE)
 
@@ -429,7 +431,7 @@ async def test_a_server_without_tls_gets_no_login_in_plain_text(server: Server, 
     indirect=["server"],
 )
 async def test_a_limit_of_the_account_is_said_with_the_cure(
-    account: Callable[..., Target], server: Server, ask: Ask, resource: str, limit: int
+    account: Callable[..., Target], server: PrivateServer, ask: Ask, resource: str, limit: int
 ) -> None:
     target = account("secret")
     grant = "GRANT USAGE ON *.* TO" if server.name == "mysql-5.6" else "ALTER USER"
@@ -629,7 +631,7 @@ async def test_where_no_tls_can_be_agreed_on_only_a_preferred_one_is_given_up(mo
 
 
 @asynccontextmanager
-async def relayed(server: Server, spoil: Callable[[bytes], bytes | None]) -> AsyncIterator[Target]:
+async def relayed(server: PrivateServer, spoil: Callable[[bytes], bytes | None]) -> AsyncIterator[Target]:
     """A relay to the server that passes answers through ``spoil``; an empty result cuts the connection."""
 
     async def upward(client: asyncio.StreamReader, server: asyncio.StreamWriter) -> None:
@@ -664,7 +666,7 @@ SPOILERS: dict[str, Callable[[bytes], bytes | None]] = {
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
 @pytest.mark.parametrize("spoiler", SPOILERS.values(), ids=SPOILERS)
 async def test_an_answer_that_is_damaged_on_the_way_is_an_error_and_ends_the_session(
-    server: Server, spoiler: Callable[[bytes], bytes | None]
+    server: PrivateServer, spoiler: Callable[[bytes], bytes | None]
 ) -> None:
     def spoil(answer: bytes) -> bytes | None:
         return spoiler(answer) if MARK in answer else answer
@@ -677,7 +679,7 @@ async def test_an_answer_that_is_damaged_on_the_way_is_an_error_and_ends_the_ses
 
 
 @pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
-async def test_bytes_that_changed_on_the_way_are_an_error_at_worst(server: Server) -> None:
+async def test_bytes_that_changed_on_the_way_are_an_error_at_worst(server: PrivateServer) -> None:
     chooser = random.Random(1)  # noqa: S311
 
     def spoil(answer: bytes) -> bytes | None:
@@ -695,7 +697,7 @@ async def test_bytes_that_changed_on_the_way_are_an_error_at_worst(server: Serve
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-async def test_closing_sends_a_close_message(server: Server, ask: Ask, account: Callable[..., Target]) -> None:
+async def test_closing_sends_a_close_message(server: PrivateServer, ask: Ask, account: Callable[..., Target]) -> None:
     target = account("secret")
     async with connected(target):
         pass
@@ -708,7 +710,7 @@ async def test_closing_sends_a_close_message(server: Server, ask: Ask, account: 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
 async def test_an_abandoned_statement_is_ended_in_the_server(
-    server: Server, ask: Ask, advance: Callable[[float], None]
+    server: PrivateServer, ask: Ask, advance: Callable[[float], None]
 ) -> None:
     target = from_dsn(server.dsn)
     slow, other = [await Session.open(target, statement_seconds=DEADLINE) for _ in range(2)]

@@ -16,7 +16,7 @@ from exporter.connection.session import Session
 from exporter.connection.target import Target, from_dsn
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
-from lab.servers import NAMES, Server
+from lab.servers import NAMES, PrivateServer
 from tests.conftest import start_or_skip
 from tests.exporter.exposition import exposed
 from tests.waiting import DEADLINE, until
@@ -56,7 +56,7 @@ ON_CONNECT = "SET NAMES latin1, sql_buffer_result = 1, sql_big_selects = 0, auto
 
 
 @pytest.fixture(scope="module", params=NAMES)
-def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+def server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
     """A server with an account without SUPER, and tables whose names latin1 cannot hold."""
     with start_or_skip(request.param, OPTIONS) as started:
         with started.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
@@ -82,12 +82,12 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         yield started
 
 
-def target(server: Server) -> Target:
+def target(server: PrivateServer) -> Target:
     return replace(from_dsn(server.dsn), user=USER, password=PASSWORD)
 
 
 @pytest.fixture
-def hostile(server: Server) -> Iterator[None]:
+def hostile(server: PrivateServer) -> Iterator[None]:
     """The server with every one of these settings; they are taken back at the end."""
     names = ", ".join(f"'{name}'" for name in GLOBALS)
     with server.connect(charset="utf8mb4") as root, root.cursor() as cursor:
@@ -112,7 +112,7 @@ def failures(snapshot: Snapshot) -> dict[str, str]:
     return {name: found.reason for name, found in snapshot.outcomes.items() if found.failure not in (None, "absent")}
 
 
-async def observed(server: Server, watch: Watch) -> Snapshot:
+async def observed(server: PrivateServer, watch: Watch) -> Snapshot:
     sampler = watch(target(server))
     await sampler.collect()
 
@@ -123,7 +123,9 @@ async def observed(server: Server, watch: Watch) -> Snapshot:
     return await until(complete)
 
 
-async def test_hostile_settings_change_no_series(server: Server, watch: Watch, request: pytest.FixtureRequest) -> None:
+async def test_hostile_settings_change_no_series(
+    server: PrivateServer, watch: Watch, request: pytest.FixtureRequest
+) -> None:
     usual = await observed(server, watch)
     request.getfixturevalue("hostile")
     with pymysql.connect(host=server.host, port=server.port, user=USER, password=PASSWORD) as plain:
@@ -147,7 +149,9 @@ async def test_hostile_settings_change_no_series(server: Server, watch: Watch, r
 
 
 @pytest.mark.thorough
-async def test_a_setting_that_a_server_clips_is_an_error_with_the_cure(start_server: Callable[..., Server]) -> None:
+async def test_a_setting_that_a_server_clips_is_an_error_with_the_cure(
+    start_server: Callable[..., PrivateServer],
+) -> None:
     server = start_server("mariadb-10.11", maximum_max_sort_length=100)  # the server clips values, with a warning
     with pytest.raises(SessionRefused, match=r"settings: max_sort_length is 100; .* take --maximum-… options .* away"):
         await Session.open(from_dsn(server.dsn), statement_seconds=DEADLINE)
@@ -168,21 +172,21 @@ async def test_a_setting_that_a_server_clips_is_an_error_with_the_cure(start_ser
     ids=["refused", "not kept"],
 )
 async def test_a_setting_that_cannot_be_had_is_an_error_with_the_cure(
-    server: Server, monkeypatch: pytest.MonkeyPatch, sql: str, reason: str
+    server: PrivateServer, monkeypatch: pytest.MonkeyPatch, sql: str, reason: str
 ) -> None:
     monkeypatch.setattr(session_settings, "FIRST_SQL", sql)
     with pytest.raises(SessionRefused, match=reason):
         await Session.open(from_dsn(server.dsn), statement_seconds=DEADLINE)
 
 
-async def test_a_session_is_ready_after_four_statements(server: Server) -> None:
+async def test_a_session_is_ready_after_four_statements(server: PrivateServer) -> None:
     session = await Session.open(from_dsn(server.dsn), statement_seconds=DEADLINE)
     status = await session.query("test", "SHOW SESSION STATUS LIKE 'Questions'", DEADLINE)
     await session.close()
     assert status.rows[0][1] == "5"  # with this one
 
 
-async def test_the_settings_are_the_sessions_own_and_not_the_servers(server: Server) -> None:
+async def test_the_settings_are_the_sessions_own_and_not_the_servers(server: PrivateServer) -> None:
     with server.connect() as root, root.cursor() as cursor:
         cursor.execute("SHOW GLOBAL VARIABLES")
         before = cursor.fetchall()

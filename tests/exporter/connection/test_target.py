@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from exporter.connection.target import PASSWORD_VARIABLE, Target, TargetError, from_defaults_file, from_dsn, resolve
-from lab.servers import Server, programs
+from lab.servers import PrivateServer, programs
 
 SECRET = "hunter2"
 
@@ -193,7 +193,7 @@ def test_a_password_is_unquoted(written: str, password: str, option_file: Path) 
     assert from_defaults_file(option_file).password == password
 
 
-def test_a_real_server_unquotes_its_own_options_in_the_same_way(server: Server, option_file: Path) -> None:
+def test_a_real_server_unquotes_its_own_options_in_the_same_way(server: PrivateServer, option_file: Path) -> None:
     program = programs.find(server.name)
     option_file.write_text(
         "[mysqld]\n" + "".join(f"option-{n} = {written}\n" for n, written in enumerate(PASSWORDS)), encoding="utf-8"

@@ -20,11 +20,10 @@ from exporter.recording.file import Recorder, replay
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer
 from exporter.sampling.sampler import Sampler
-from exporter.server import Server as Identity
-from exporter.server import identify
+from exporter.server import Server, identify
 from exporter.snapshot import Index, Snapshot, Table
 from lab.captures import Capture, kept
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.waiting import until
 
 PSEUDONYM = re.compile(
@@ -190,7 +189,7 @@ SERVER = identify({"version": "9.7.4", "version_comment": "(Debian)", "performan
 def told(tmp_path: Path) -> Any:
     """The lines after the first of a recording of a server, an account and answers."""
 
-    def tell(*answers: Answer, server: Identity = SERVER, account: str = "watcher@%") -> list[dict[str, Any]]:
+    def tell(*answers: Answer, server: Server = SERVER, account: str = "watcher@%") -> list[dict[str, Any]]:
         path = tmp_path / "anonymous.jsonl"
         with AnonymousRecorder(path) as recorder:
             recorder.session(server, account)
@@ -342,7 +341,7 @@ def quoted(name: str) -> str:
 
 
 @pytest.fixture
-def with_odd_names(server: Server, ask: Any) -> Iterator[Server]:
+def with_odd_names(server: PrivateServer, ask: Any) -> Iterator[PrivateServer]:
     """A server with awkward names, and an account that may read them."""
     odd, partitioned = (f"{quoted(SCHEMA)}.{quoted(table)}" for table in (TABLE, PARTITIONED))
     account, key = f"{USER}@'127.0.0.1'", f"KEY {quoted(INDEX)} ({quoted(COLUMN)})"
@@ -369,7 +368,7 @@ def printed_as_waiting(status: str) -> bool:
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8", "mariadb-10.11"], indirect=True)
 async def test_a_recording_of_a_real_server_names_nothing_of_its_owners(
-    with_odd_names: Server, tmp_path: Path, ask: Any, watch: Callable[..., Sampler]
+    with_odd_names: PrivateServer, tmp_path: Path, ask: Any, watch: Callable[..., Sampler]
 ) -> None:
     plain, anonymous = tmp_path / "plain.jsonl", tmp_path / "anonymous.jsonl"
     table = f"{quoted(SCHEMA)}.{quoted(TABLE)}"

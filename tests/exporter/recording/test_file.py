@@ -21,7 +21,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Snapshot
 from lab.harness import workloads
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.waiting import DEADLINE
 
 SERVER = identify({"version": "9.7.4", "version_comment": "x", "performance_schema": "ON"})
@@ -57,7 +57,7 @@ def record(path: Path) -> None:
 
 
 async def test_what_was_seen_of_a_real_server_is_replayed(
-    server: Server, watch: Callable[..., Sampler], path: Path
+    server: PrivateServer, watch: Callable[..., Sampler], path: Path
 ) -> None:
     with Recorder(path) as recorder:
         sampler = watch(server, keep=recorder, interval=0.001)
@@ -134,7 +134,7 @@ one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 
 
 @pytest.fixture(scope="module")
-def whole(server: Server, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def whole(server: PrivateServer, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The text of a recording of a real server."""
 
     async def make(path: Path) -> None:

@@ -22,7 +22,7 @@ from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import Snapshot
 from exporter.state_file import StateFile
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.waiting import DEADLINE
 
 SERVER = identify({"version": "9.7.4", "version_comment": "x", "performance_schema": "ON"})
@@ -141,7 +141,7 @@ def test_the_end_of_a_sidecar_that_saw_nothing_writes_nothing(opened: Open, tmp_
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
-async def test_the_history_of_a_real_server_is_the_same_after_a_restart(server: Server, tmp_path: Path) -> None:
+async def test_the_history_of_a_real_server_is_the_same_after_a_restart(server: PrivateServer, tmp_path: Path) -> None:
     target = from_dsn(server.dsn)
     with StateFile(tmp_path, target.address) as state:
         history = Watched(state, period=0.0)

@@ -9,7 +9,7 @@ import pytest
 from exporter.collectors import COLLECTORS
 from exporter.collectors.metric_kinds import METRIC_KINDS
 from exporter.sampling.sampler import Sampler
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.waiting import until
 
 COUNTERS = (
@@ -36,7 +36,7 @@ SETTINGS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 
 @contextmanager
-def prepared(server: Server, settings: Mapping[str, object]) -> Iterator[None]:
+def prepared(server: PrivateServer, settings: Mapping[str, object]) -> Iterator[None]:
     """The server with such settings, and tables of each kind that a statement names, with statistics."""
     columns = "(id INT PRIMARY KEY, a INT, b INT, KEY (a), KEY (b, a)) ENGINE=InnoDB"
     with server.connect() as connection, connection.cursor() as cursor:
@@ -58,7 +58,7 @@ def prepared(server: Server, settings: Mapping[str, object]) -> Iterator[None]:
             cursor.execute("DROP DATABASE footprint")
 
 
-def counters(server: Server) -> dict[str, int]:
+def counters(server: PrivateServer) -> dict[str, int]:
     """The server's counters, read without a temporary table on disk."""
     source = "performance_schema" if server.name == "mysql-9.7" else "information_schema"
     with server.connect() as connection, connection.cursor() as cursor:
@@ -69,7 +69,7 @@ def counters(server: Server) -> dict[str, int]:
 
 @pytest.mark.parametrize(("server", "settings"), SETTINGS.values(), ids=SETTINGS, indirect=["server"])
 async def test_collections_leave_no_trace(
-    server: Server, settings: Mapping[str, object], watch: Callable[..., Sampler]
+    server: PrivateServer, settings: Mapping[str, object], watch: Callable[..., Sampler]
 ) -> None:
     """The server's own threads write now and then; the sidecar would write in every collection."""
     with prepared(server, settings):

@@ -24,15 +24,15 @@ from exporter.recording.file import Recorder, replay
 from exporter.sampling.assembly import Answer
 from exporter.sampling.collector_run import FIRST_REST, grant
 from exporter.sampling.sampler import Sampler
-from exporter.server import Server as Identity
+from exporter.server import Server
 from exporter.snapshot import Snapshot
-from lab.servers import Server
+from lab.servers import PrivateServer
 from tests.waiting import DEADLINE, until
 
 Advance = Callable[[float], None]
 Ask = Callable[..., list[tuple[Any, ...]]]
 Watch = Callable[..., Sampler]
-StartServer = Callable[..., Server]
+StartServer = Callable[..., PrivateServer]
 
 one = pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
 NEEDS_PERFORMANCE_SCHEMA = {
@@ -57,7 +57,7 @@ class Counts:
         self.collections = 0
         self.answers: Counter[str] = Counter()
 
-    def session(self, _server: Identity, _account: str) -> None:
+    def session(self, _server: Server, _account: str) -> None:
         self.sessions += 1
 
     def answer(self, answer: Answer) -> None:
@@ -73,7 +73,7 @@ def failures(snapshot: Snapshot) -> dict[str, str]:
     }
 
 
-def sessions(server: Server, ask: Ask, user: str) -> list[int]:
+def sessions(server: PrivateServer, ask: Ask, user: str) -> list[int]:
     rows = ask(server, "SELECT ID, USER FROM information_schema.PROCESSLIST")
     return sorted(number for number, name in rows if name == user)
 
@@ -85,19 +85,19 @@ HANGING = Collector(
 
 
 @contextmanager
-def held(server: Server) -> Iterator[None]:
+def held(server: PrivateServer) -> Iterator[None]:
     """Let the source HANGING hang."""
     with server.connect() as connection, connection.cursor() as cursor:
         cursor.execute("SELECT GET_LOCK('hanging', 0)")
         yield
 
 
-def hangs(server: Server, ask: Ask) -> bool:
+def hangs(server: PrivateServer, ask: Ask) -> bool:
     return bool(ask(server, "SELECT 1 FROM information_schema.PROCESSLIST WHERE STATE = 'User lock'"))
 
 
 @pytest.fixture
-def account(server: Server, ask: Ask) -> Target:
+def account(server: PrivateServer, ask: Ask) -> Target:
     """A new account with all privileges."""
     user = f"sampler{secrets.token_hex(4)}"
     ask(server, f"CREATE USER {user}@localhost", f"GRANT ALL ON *.* TO {user}@localhost")
@@ -107,7 +107,7 @@ def account(server: Server, ask: Ask) -> Target:
 # Collections
 
 
-async def test_every_source_of_a_server_is_collected(server: Server, watch: Watch) -> None:
+async def test_every_source_of_a_server_is_collected(server: PrivateServer, watch: Watch) -> None:
     counts = Counts()
     sampler = watch(server, keep=counts)
     await sampler.collect()
@@ -140,7 +140,7 @@ async def test_what_needs_performance_schema_is_disabled_where_that_is_off(
 
 
 @one
-async def test_concurrent_callers_share_one_collection(server: Server, watch: Watch) -> None:
+async def test_concurrent_callers_share_one_collection(server: PrivateServer, watch: Watch) -> None:
     counts = Counts()
     sampler = watch(server, keep=counts)
     snapshots = await asyncio.gather(*(sampler.collect() for _ in range(100)))
@@ -151,7 +151,7 @@ async def test_concurrent_callers_share_one_collection(server: Server, watch: Wa
 
 
 @one
-async def test_a_recent_snapshot_needs_no_new_collection(server: Server, watch: Watch) -> None:
+async def test_a_recent_snapshot_needs_no_new_collection(server: PrivateServer, watch: Watch) -> None:
     now = 1000.0
     counts = Counts()
     sampler = watch(server, keep=counts, clock=lambda: now)
@@ -164,7 +164,7 @@ async def test_a_recent_snapshot_needs_no_new_collection(server: Server, watch: 
 
 
 @one
-async def test_a_clock_that_is_set_back_does_not_make_an_old_one_recent(server: Server, watch: Watch) -> None:
+async def test_a_clock_that_is_set_back_does_not_make_an_old_one_recent(server: PrivateServer, watch: Watch) -> None:
     now = 10_000.0
     sampler = watch(server, clock=lambda: now)
     first = await sampler.collect(max_age=5.0)
@@ -173,7 +173,9 @@ async def test_a_clock_that_is_set_back_does_not_make_an_old_one_recent(server: 
 
 
 @one
-async def test_a_cancelled_caller_does_not_cancel_the_collection_for_others(server: Server, watch: Watch) -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_collection_for_others(
+    server: PrivateServer, watch: Watch
+) -> None:
     sampler = watch(server)
     impatient, patient = (asyncio.create_task(sampler.collect()) for _ in range(2))
     await asyncio.sleep(0)
@@ -184,7 +186,7 @@ async def test_a_cancelled_caller_does_not_cancel_the_collection_for_others(serv
 
 
 @one
-async def test_the_history_is_bounded(server: Server, watch: Watch) -> None:
+async def test_the_history_is_bounded(server: PrivateServer, watch: Watch) -> None:
     now = [1_700_000_000.0]
     sampler = watch(server, interval=10, history_seconds=30, clock=lambda: now[0])
     snapshots = []
@@ -196,7 +198,7 @@ async def test_the_history_is_bounded(server: Server, watch: Watch) -> None:
 
 
 @one
-async def test_frequent_collections_do_not_shorten_the_history(server: Server, watch: Watch) -> None:
+async def test_frequent_collections_do_not_shorten_the_history(server: PrivateServer, watch: Watch) -> None:
     now = [1_700_000_000.0]
     sampler = watch(server, interval=10, history_seconds=30, clock=lambda: now[0])
     for _ in range(13):
@@ -207,7 +209,7 @@ async def test_frequent_collections_do_not_shorten_the_history(server: Server, w
 
 
 @one
-async def test_costly_sources_are_read_less_often(server: Server, watch: Watch) -> None:
+async def test_costly_sources_are_read_less_often(server: PrivateServer, watch: Watch) -> None:
     counts = Counts()
     sampler = watch(server, keep=counts, monotonic=lambda: 0.0)
     snapshots = [await sampler.collect() for _ in range(3)]
@@ -217,7 +219,9 @@ async def test_costly_sources_are_read_less_often(server: Server, watch: Watch) 
 
 
 @one
-async def test_it_runs_once_an_interval_until_it_is_cancelled(server: Server, watch: Watch, advance: Advance) -> None:
+async def test_it_runs_once_an_interval_until_it_is_cancelled(
+    server: PrivateServer, watch: Watch, advance: Advance
+) -> None:
     counts, loop = Counts(), asyncio.get_running_loop()
     sampler = watch(server, keep=counts, interval=3600.0, clock=loop.time, monotonic=loop.time)
     running = asyncio.create_task(sampler.run())
@@ -235,7 +239,7 @@ async def test_it_runs_once_an_interval_until_it_is_cancelled(server: Server, wa
 
 
 async def test_there_are_two_sessions_at_most_and_they_are_kept(
-    server: Server, watch: Watch, ask: Ask, account: Target
+    server: PrivateServer, watch: Watch, ask: Ask, account: Target
 ) -> None:
     sampler = watch(account)
     seen = []
@@ -249,7 +253,9 @@ async def test_there_are_two_sessions_at_most_and_they_are_kept(
 
 
 @one
-async def test_a_session_that_was_ended_is_replaced(server: Server, watch: Watch, ask: Ask, account: Target) -> None:
+async def test_a_session_that_was_ended_is_replaced(
+    server: PrivateServer, watch: Watch, ask: Ask, account: Target
+) -> None:
     sampler = watch(account)
     await sampler.collect()
     first, _ = sessions(server, ask, account.user)
@@ -264,7 +270,7 @@ async def test_a_session_that_was_ended_is_replaced(server: Server, watch: Watch
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 async def test_the_second_session_is_replaced_without_a_gap(
-    server: Server, watch: Watch, ask: Ask, account: Target
+    server: PrivateServer, watch: Watch, ask: Ask, account: Target
 ) -> None:
     sampler = watch(account)
     await sampler.collect()
@@ -280,7 +286,7 @@ async def test_the_second_session_is_replaced_without_a_gap(
 
 @one
 async def test_one_session_is_enough_where_there_may_be_no_two(
-    server: Server, watch: Watch, ask: Ask, account: Target
+    server: PrivateServer, watch: Watch, ask: Ask, account: Target
 ) -> None:
     ask(server, f"ALTER USER {account.user}@localhost WITH MAX_USER_CONNECTIONS 1")
     sampler = watch(account)
@@ -290,7 +296,7 @@ async def test_one_session_is_enough_where_there_may_be_no_two(
 
 
 @one
-async def test_a_scrape_runs_quick_collectors_only(server: Server, watch: Watch) -> None:
+async def test_a_scrape_runs_quick_collectors_only(server: PrivateServer, watch: Watch) -> None:
     counts = Counts()
     now = 1_700_000_000.0
     sampler = watch(server, keep=counts, clock=lambda: now)
@@ -308,7 +314,7 @@ async def test_a_scrape_runs_quick_collectors_only(server: Server, watch: Watch)
 
 
 @one
-async def test_a_scrape_does_not_wait_for_slow_collectors(server: Server, watch: Watch, ask: Ask) -> None:
+async def test_a_scrape_does_not_wait_for_slow_collectors(server: PrivateServer, watch: Watch, ask: Ask) -> None:
     sampler = watch(server, collectors=(*COLLECTORS, HANGING))
     await sampler.collect()
     with held(server):
@@ -325,7 +331,7 @@ async def test_a_scrape_does_not_wait_for_slow_collectors(server: Server, watch:
 
 @pytest.mark.parametrize("server", ["mariadb-11.8", "mysql-5.6"], indirect=True)
 async def test_a_statement_that_hangs_costs_its_own_collector_only_and_rests(
-    server: Server, watch: Watch, ask: Ask, advance: Advance
+    server: PrivateServer, watch: Watch, ask: Ask, advance: Advance
 ) -> None:
     counts, now = Counts(), 0.0
     sampler = watch(server, keep=counts, collectors=(HANGING, *COLLECTORS), monotonic=lambda: now)
@@ -410,7 +416,7 @@ async def test_a_server_that_is_away_is_asked_at_growing_pauses(watch: Watch) ->
 
 
 @one
-async def test_a_source_that_fails_takes_no_other_with_it(server: Server, watch: Watch, ask: Ask) -> None:
+async def test_a_source_that_fails_takes_no_other_with_it(server: PrivateServer, watch: Watch, ask: Ask) -> None:
     ask(server, "RENAME TABLE mysql.innodb_index_stats TO mysql.elsewhere")
     try:
         snapshot = await watch(server).collect()
@@ -426,7 +432,7 @@ async def test_a_source_that_fails_takes_no_other_with_it(server: Server, watch:
 
 
 @one
-async def test_a_source_that_is_locked_takes_no_other_with_it(server: Server, watch: Watch) -> None:
+async def test_a_source_that_is_locked_takes_no_other_with_it(server: PrivateServer, watch: Watch) -> None:
     with server.connect() as other, other.cursor() as cursor:
         cursor.execute("LOCK TABLES mysql.innodb_index_stats WRITE")
         snapshot = await watch(server).collect()
@@ -439,7 +445,7 @@ async def test_a_source_that_is_locked_takes_no_other_with_it(server: Server, wa
 
 
 async def test_a_privilege_that_is_missing_is_reported_with_the_grant_that_cures_it(
-    server: Server, watch: Watch, ask: Ask
+    server: PrivateServer, watch: Watch, ask: Ask
 ) -> None:
     user = "o'neil \\ `co`"
     name = "'o''neil \\\\ `co`'@'localhost'"
@@ -473,7 +479,9 @@ async def test_a_privilege_that_is_missing_is_reported_with_the_grant_that_cures
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
-async def test_a_grant_is_noticed_without_a_restart_of_the_sidecar(server: Server, watch: Watch, ask: Ask) -> None:
+async def test_a_grant_is_noticed_without_a_restart_of_the_sidecar(
+    server: PrivateServer, watch: Watch, ask: Ask
+) -> None:
     """MySQL and MariaDB apply a GRANT of PROCESS to new sessions only."""
     name = "'later'@'localhost'"
     ask(server, f"CREATE USER {name}")
@@ -518,7 +526,7 @@ def test_there_is_no_grant_for_what_needs_none() -> None:
 # Own cost
 
 
-async def test_the_samplers_own_cost_grows(server: Server, watch: Watch) -> None:
+async def test_the_samplers_own_cost_grows(server: PrivateServer, watch: Watch) -> None:
     sampler = watch(server)
     costs = [(await sampler.collect())[SERVER_TIME] for _ in range(3)]
     assert all(cost is not None for cost in costs)

@@ -11,7 +11,7 @@ from lab.bench import __main__ as bench
 from lab.bench import memory, report
 from lab.bench.figures import Benchmark, BenchRun, Figure, Values, spread
 from lab.bench.registry import BENCHMARKS, SHORT
-from lab.servers import Unavailable
+from lab.servers import UnavailableHere
 
 
 def benchmark(*values: float, figure: Figure | None = None, name: str = "made-up") -> Benchmark:
@@ -21,7 +21,7 @@ def benchmark(*values: float, figure: Figure | None = None, name: str = "made-up
     def measure(run: BenchRun) -> None:
         run.say("measuring")
         if not remaining:
-            raise Unavailable("no server")
+            raise UnavailableHere("no server")
         run.put("figure", remaining.pop(0), 10.0)
         run.versions["MySQL"] = "9.7"
 

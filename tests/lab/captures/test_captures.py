@@ -23,7 +23,7 @@ from lab.captures.scenarios import CATALOG
 from lab.captures.scenarios.base import CaptureRejected
 from lab.captures.scenarios.change_buffer import merges
 from lab.captures.scenarios.scans import read_each_pass
-from lab.servers import Server
+from lab.servers import PrivateServer
 
 LARGEST = 60_000  # bytes; both sides of a change take ninety collections
 
@@ -87,7 +87,7 @@ def is_complete(said: dict[str, Any], snapshots: Sequence[Snapshot]) -> None:
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
-def test_names_of_the_machine_are_replaced_and_one_that_remains_is_found(server: Server, tmp_path: Path) -> None:
+def test_names_of_the_machine_are_replaced_and_one_that_remains_is_found(server: PrivateServer, tmp_path: Path) -> None:
     host = socket.gethostname()
     values = (f"{server.datadir}/shop/t.ibd", f"{server.socket.parent}/x", f"on\n{host} and {host}x", 7, None, "")
     with redaction.RedactedRecorder(tmp_path / "r.jsonl.gz", server) as recorder:
