@@ -16,7 +16,7 @@ from advisor.advice.service import Service, Unseen
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.http import examples, pages
 from advisor.http.answers import HTML, JSON, MARKDOWN, NEGOTIATED, PLAIN, as_asked, negotiated
-from advisor.http.dependencies import LookBack, TheLookBack, TheService
+from advisor.http.foundation import LookBack, TheLookBack, TheService
 from advisor.http.limits import costly
 from advisor.http.problems import documented, near
 from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, graded
@@ -43,28 +43,28 @@ class Filter(LookBack):
         examples=[True],
     )
 
-    def of(self, advice: Advice) -> Advice:
-        """The wanted part of the advice. Blind and failed rules have no subject: only ``rule`` leaves them out."""
+    def part(self, advice: Advice) -> Advice:
+        """A part of the advice. Blind and failed rules have no subject: only ``rule`` leaves them out."""
 
-        def aside(items: Sequence[SetAside]) -> tuple[SetAside, ...]:
-            return tuple(item for item in items if self._wants(item.recommendation))
+        def aside(findings: Sequence[SetAside]) -> tuple[SetAside, ...]:
+            return tuple(finding for finding in findings if self._matches(finding.recommendation))
 
         return advice.model_copy(
             update={
-                "recommendations": tuple(filter(self._wants, advice.recommendations)),
-                "blind": tuple(blind for blind in advice.blind if self._wants_rule(blind.rule)),
-                "failed": tuple(failed for failed in advice.failed if self._wants_rule(failed.rule)),
+                "recommendations": tuple(filter(self._matches, advice.recommendations)),
+                "blind": tuple(blind for blind in advice.blind if self._matches_rule(blind.rule)),
+                "failed": tuple(failed for failed in advice.failed if self._matches_rule(failed.rule)),
                 "suppressed": aside(advice.suppressed),
                 "overruled": aside(advice.overruled),
             }
         )
 
-    def _wants_rule(self, rule: str) -> bool:
+    def _matches_rule(self, rule: str) -> bool:
         return not self.rule or rule in self.rule
 
-    def _wants(self, finding: Recommendation) -> bool:
+    def _matches(self, finding: Recommendation) -> bool:
         return (
-            self._wants_rule(finding.rule)
+            self._matches_rule(finding.rule)
             and (self.severity is None or finding.severity.rank >= self.severity.rank)
             and (self.schema_ is None or finding.subject.get("schema") == self.schema_)
             and (self.table is None or finding.subject.get("table") == self.table)
@@ -88,17 +88,17 @@ class Filter(LookBack):
         content=examples.advice(),
     ),
 )
-async def advise(request: Request, wanted: Annotated[Filter, Query()], service: TheService) -> Response:
-    """The advice, or the part of it that is wanted."""
+async def advise(request: Request, query: Annotated[Filter, Query()], service: TheService) -> Response:
+    """The advice, or a part of it."""
     form = negotiated(request, (*_FORMS, HTML))
     if form == HTML:
         return pages.opened()
     known = service.rules.rule_set.origins
-    for rule in wanted.rule:
+    for rule in query.rule:
         if rule not in known:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no rule {rule}; {near(rule, known)}")
-    advice = _last_advice(service) if wanted.last else (await service.assessment(wanted.window)).advice
-    return as_asked(form, wanted.of(advice), documents.advice)
+    advice = _last_advice(service) if query.last else (await service.assessment(query.window)).advice
+    return as_asked(form, query.part(advice), documents.advice)
 
 
 @router.get(
@@ -128,7 +128,7 @@ async def advise(request: Request, wanted: Annotated[Filter, Query()], service: 
 async def finding(
     request: Request,
     fingerprint: Annotated[str, Path(description="Sixteen hexadecimal digits.", examples=[examples.FINGERPRINT])],
-    wanted: TheLookBack,
+    query: TheLookBack,
     service: TheService,
 ) -> Response:
     """The finding of this fingerprint."""
@@ -138,7 +138,7 @@ async def finding(
     ledger = service.ledger
     before = ledger.findings.get(fingerprint)
     try:
-        last = await service.assessment(wanted.window)
+        last = await service.assessment(query.window)
     except Unseen as unseen:
         if before is None:
             raise

@@ -47,6 +47,6 @@ def create(service: Service, exposition: Exposition | None = None, background: S
 
 
 def _state(service: Service) -> Hashable:
-    """What /metrics is of: a scrape after a collection, or after rules were loaded, tells of it."""
+    """What /metrics is of: the last collection and the last load of the rules, successful or not."""
     latest, problems = service.source.latest, (service.source.problem, service.rules.problem)
     return latest and latest.at, service.rules.rule_set.loaded_at, *map(str, problems)

@@ -20,7 +20,7 @@ from advisor.files import yaml_file
 from advisor.files.yaml_file import FileError
 from advisor.http import examples, pages
 from advisor.http.answers import negotiated, written
-from advisor.http.dependencies import TheRules
+from advisor.http.foundation import TheRules
 from advisor.http.problems import documented, near
 from advisor.render import html
 from advisor.rules import page

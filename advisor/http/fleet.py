@@ -22,10 +22,9 @@ from advisor.fleet import metrics as fleet_metrics
 from advisor.fleet.watch import FleetWatch
 from advisor.http import documents, metrics, pages
 from advisor.http.answers import HTML, JSON, NEGOTIATED, negotiated, written
-from advisor.http.dependencies import TheRules, of_application
-from advisor.http.foundation import Background, application
+from advisor.http.foundation import Background, TheRules, application, of_application
 from advisor.http.limits import costly
-from advisor.http.metrics import Exposed
+from advisor.http.metrics import Exposed, TheExposed
 from advisor.http.problems import documented
 from advisor.render import fleet as fleet_report
 from advisor.render import html
@@ -137,9 +136,8 @@ async def advise(
     response_description="The exposition.",
     responses=documented(),
 )
-async def scrape(request: Request) -> Response:
+async def scrape(request: Request, exposed: TheExposed) -> Response:
     """All families."""
-    exposed: Exposed = request.app.state.exposed
     return await exposed.answer(request)
 
 

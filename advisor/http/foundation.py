@@ -6,15 +6,18 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 from anyio import to_thread
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.middleware.gzip import GZipMiddleware
 
+from advisor.advice.service import LONGEST_WINDOW, Service
 from advisor.http import problems
 from advisor.http.answers import Json, Validation
 from advisor.http.limits import Limits
+from advisor.rules.rulebook import Rulebook
 from exporter import __version__
 
 log = logging.getLogger(__name__)
@@ -28,10 +31,32 @@ Application = FastAPI
 Background = Callable[[], Coroutine[Any, Any, None]]
 
 
-def _log_failure(task: asyncio.Task[None]) -> None:
-    """The service would answer on with what it knew last, and nobody would be told why it is old."""
-    if not task.cancelled() and task.exception() is not None:
-        log.critical("what runs in the background has failed; /healthz says so", exc_info=task.exception())
+class LookBack(BaseModel):
+    """How far to look back."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    window: float | None = Field(
+        None,
+        gt=0,
+        le=LONGEST_WINDOW,
+        description="Seconds to look back; by default the last hour, and for findings its last five minutes beside it.",
+        examples=[600],
+    )
+
+
+def of_application(name: str) -> Any:
+    """What the application has under this name in its state."""
+
+    async def attribute(request: Request) -> Any:
+        return getattr(request.app.state, name)
+
+    return Depends(attribute)
+
+
+TheRules = Annotated[Rulebook, of_application("rules")]
+TheService = Annotated[Service, of_application("service")]
+TheLookBack = Annotated[LookBack, Query()]
 
 
 def application(summary: str, description: str, background: Sequence[Background]) -> FastAPI:
@@ -75,3 +100,9 @@ def application(summary: str, description: str, background: Sequence[Background]
     app.add_middleware(GZipMiddleware, minimum_size=_COMPRESSED, compresslevel=1)  # higher levels save little more
     problems.install(app)
     return app
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    """The service would answer on with old advice, and nobody would know why it is old."""
+    if not task.cancelled() and task.exception() is not None:
+        log.critical("what runs in the background has failed; /healthz says so", exc_info=task.exception())

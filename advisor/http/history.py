@@ -11,7 +11,7 @@ from advisor.advice.service import Service
 from advisor.contract.settings import SETTINGS
 from advisor.http import examples, pages
 from advisor.http.answers import as_asked, negotiated
-from advisor.http.dependencies import TheService
+from advisor.http.foundation import TheService
 from advisor.http.limits import costly
 from advisor.http.problems import documented, near
 from advisor.ledger.history import History, HistoryFilter

@@ -7,7 +7,7 @@ import functools
 import gzip
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from fastapi.responses import PlainTextResponse
@@ -15,7 +15,7 @@ from prometheus_client import Metric
 
 from advisor.http import examples
 from advisor.http.answers import best
-from advisor.http.dependencies import TheService
+from advisor.http.foundation import TheService, of_application
 from advisor.http.problems import UNSEEN, documented
 from exporter.exposition import classic, openmetrics
 from exporter.refreshed import Refreshed
@@ -32,7 +32,7 @@ _LEVEL = 1
 KEPT_SECONDS = 0.1
 """A crowd of scrapers gets the same text: to make one takes some milliseconds of a core."""
 _TEXTS = 4
-"""Kept at a time: two forms, before and after a collection."""
+"""Kept at a time: two forms, before and after a collection. Each may have some hundred KB."""
 _DIED = "what runs in the background has failed: the log says why"
 OK: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"example": "ok\n"}}}}
 
@@ -40,10 +40,9 @@ liveness = APIRouter(tags=["server"], default_response_class=PlainTextResponse)
 router = APIRouter(tags=["server"], default_response_class=PlainTextResponse)
 
 
-def render(families: Sequence[Metric], accepted: str) -> tuple[bytes, str]:
-    """The exposition text and its content type: the form that the header Accept prefers, else the classic one."""
-    form = best(accepted, tuple(_ENCODERS)) or _CLASSIC
-    return _ENCODERS[form](families), f"{form}; charset=utf-8"
+def form_of(accept: str) -> str:
+    """The exposition's content type that the header Accept prefers, else the classic one: no scrape is refused."""
+    return best(accept, tuple(_ENCODERS)) or _CLASSIC
 
 
 class Exposed:
@@ -56,25 +55,28 @@ class Exposed:
 
         Args:
             families: The families now.
-            state: Differs where the families are others, so that nobody gets those of before.
+            state: What the families are of: after it changes no scrape gets an old text.
         """
         self._families, self._state = families, state
         self._texts = functools.lru_cache(_TEXTS)(self._text)
 
     async def answer(self, request: Request) -> Response:
         """The exposition in the form that the request accepts best."""
-        form = best(request.headers.get("accept", ""), tuple(_ENCODERS)) or _CLASSIC
+        form = form_of(request.headers.get("accept", ""))
         compressed = "gzip" in request.headers.get("accept-encoding", "")
-        content, content_type = await self._texts(form, compressed, self._state()).get(KEPT_SECONDS)
-        headers = {"Content-Type": content_type, "Vary": "Accept, Accept-Encoding"}
-        return Response(content, headers=headers | ({"Content-Encoding": "gzip"} if compressed else {}))
+        headers = {"Content-Type": f"{form}; charset=utf-8", "Vary": "Accept, Accept-Encoding"}
+        headers |= {"Content-Encoding": "gzip"} if compressed else {}
+        return Response(await self._texts(form, compressed, self._state()).get(KEPT_SECONDS), headers=headers)
 
-    def _text(self, form: str, compressed: bool, _: Hashable) -> Refreshed[tuple[bytes, str]]:  # noqa: FBT001 - of a key
-        async def encoded() -> tuple[bytes, str]:
-            content, content_type = render(await self._families(), form)
-            return gzip.compress(content, _LEVEL) if compressed else content, content_type
+    def _text(self, form: str, compressed: bool, _: Hashable) -> Refreshed[bytes]:  # noqa: FBT001 - of a key
+        async def encoded() -> bytes:
+            content = _ENCODERS[form](await self._families())
+            return gzip.compress(content, _LEVEL) if compressed else content
 
         return Refreshed(encoded, clock=asyncio.get_running_loop().time)
+
+
+TheExposed = Annotated[Exposed, of_application("exposed")]
 
 
 @liveness.get(
@@ -120,7 +122,6 @@ async def readyz(service: TheService) -> str:
         }
     ),
 )
-async def metrics(request: Request) -> Response:
+async def metrics(request: Request, exposed: TheExposed) -> Response:
     """All families."""
-    exposed: Exposed = request.app.state.exposed
     return await exposed.answer(request)

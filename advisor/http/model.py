@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from advisor.contract.json_text import json_of
 from advisor.contract.settings import SettingValue
 from advisor.http import examples
-from advisor.http.answers import HTML, JSON, NEGOTIATED, negotiated, written
-from advisor.http.dependencies import TheLookBack, TheService
+from advisor.http.answers import HTML, JSON, NEGOTIATED, PLAIN, as_asked, negotiated, written
+from advisor.http.foundation import TheLookBack, TheService
 from advisor.http.limits import costly
 from advisor.http.problems import UNSEEN, documented
 from advisor.observe.window import Window
@@ -27,9 +24,9 @@ from advisor.pool.ranges import MOST_POINTS, POINTS, SettingRanges, ranges
 from advisor.pool.settings import SETTINGS_OF_MODEL
 from advisor.pool.sweep import LONGEST_SECONDS, SECONDS, Sweep
 from advisor.pool.what_if import WhatIf, what_if
-from advisor.render import curve_svg, models, text
+from advisor.render import curve_svg, html, models
 
-SVG, PLAIN = "image/svg+xml", "text/plain"
+SVG = "image/svg+xml"
 _FORMS = (JSON, SVG, PLAIN)
 
 router = APIRouter(tags=["advice"])
@@ -96,9 +93,9 @@ class SweepQuestion(BaseModel):
         answer=examples.WHAT_IF,
     ),
 )
-async def whatif(question: Question, wanted: TheLookBack, service: TheService) -> WhatIf:
+async def whatif(question: Question, query: TheLookBack, service: TheService) -> WhatIf:
     """The model's answer."""
-    return await service.ask(lambda window, loads: what_if(window, question.set, loads), wanted.window)
+    return await service.ask(lambda window, loads: what_if(window, question.set, loads), query.window)
 
 
 @router.post(
@@ -117,7 +114,7 @@ async def whatif(question: Question, wanted: TheLookBack, service: TheService) -
         answer=examples.SWEEP,
     ),
 )
-async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheService) -> Sweep:
+async def sweep(question: SweepQuestion, query: TheLookBack, service: TheService) -> Sweep:
     """The model's answers."""
 
     def ask(window: Window, loads: Loads) -> Sweep:
@@ -131,7 +128,7 @@ async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheServic
             loads=loads,
         )
 
-    return await service.ask(ask, wanted.window)
+    return await service.ask(ask, query.window)
 
 
 @router.get(
@@ -142,9 +139,9 @@ async def sweep(question: SweepQuestion, wanted: TheLookBack, service: TheServic
     response_description="The settings that this server has.",
     responses=documented({422: "window must be greater than 0", 503: UNSEEN}, answer=examples.SETTINGS),
 )
-async def settings(wanted: TheLookBack, service: TheService) -> SettingRanges:
+async def settings(query: TheLookBack, service: TheService) -> SettingRanges:
     """Their ranges."""
-    return await asyncio.to_thread(ranges, await service.window(wanted.window))
+    return await asyncio.to_thread(ranges, await service.window(query.window))
 
 
 @router.get(
@@ -165,32 +162,15 @@ async def settings(wanted: TheLookBack, service: TheService) -> SettingRanges:
         content=examples.curve(),
     ),
 )
-async def curve(request: Request, wanted: TheLookBack, service: TheService) -> Response:
+async def curve(request: Request, query: TheLookBack, service: TheService) -> Response:
     """The curve."""
     form = negotiated(request, (*_FORMS, HTML))
     form = SVG if form == HTML else form
     try:
-        answer = await service.curve(wanted.window)
+        answer = await service.curve(query.window)
     except Unanswerable as error:
         raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"there is no miss curve: {error}") from error
-    policy = {"Content-Security-Policy": _policy()} if form == SVG else {}
-    return written(_written(answer, form), form, {**NEGOTIATED, **policy})
-
-
-def _policy() -> str:
-    """A picture has its style in itself, and needs nothing else."""
-    style = base64.b64encode(hashlib.sha256(curve_svg.STYLE.encode()).digest()).decode()
-    return (
-        f"default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
-        "sandbox"
-    )
-
-
-def _written(answer: MissCurve, form: str) -> str:
-    match form:
-        case "image/svg+xml":
-            return curve_svg.svg(answer)
-        case "text/plain":
-            return text.text(models.curve(answer))
-        case _:
-            return json_of(answer)
+    if form == SVG:
+        policy = f"{html.policy(curve_svg.STYLE)}; frame-ancestors 'none'; sandbox"
+        return written(curve_svg.svg(answer), form, {**NEGOTIATED, "Content-Security-Policy": policy})
+    return as_asked(form, answer, models.curve)

@@ -10,13 +10,13 @@ from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import Field
 
 from advisor.advice.assessment import Assessment
-from advisor.advice.service import Unseen
-from advisor.advice.trace import RuleState, StateName
+from advisor.advice.service import Service, Unseen
+from advisor.advice.trace import StateName
 from advisor.contract.recommendation import Frozen, Severity
 from advisor.files.yaml_file import FileError
 from advisor.http import examples, pages
 from advisor.http.answers import NEGOTIATED, wants_page
-from advisor.http.dependencies import TheService
+from advisor.http.foundation import TheService
 from advisor.http.limits import costly
 from advisor.http.problems import documented
 from advisor.render import html
@@ -24,7 +24,6 @@ from advisor.render.blocks import Link, Paragraph, TextDocument, TextTable
 from advisor.render.phrases import moment
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Origin
-from exporter.server import Server
 
 router = APIRouter(tags=["rules"])
 
@@ -68,19 +67,11 @@ async def rules(request: Request, response: Response, service: TheService) -> Ru
     assessment: Assessment | None = None
     with contextlib.suppress(Unseen):
         assessment = await service.assessment()
-    states = {} if assessment is None else assessment.states
-    judged_at = {} if assessment is None else assessment.judged_at
-    rule_set, latest = service.rules.rule_set, service.source.latest
-    server = None if latest is None else latest.server
+    rule_set, problem = service.rules.rule_set, service.rules.problem
     answer = Rules(
-        rules=tuple(
-            _now(rule, rule_set.origins[rule.id], server, states.get(rule.id)).model_copy(
-                update={"judged_at": judged_at.get(rule.id)}
-            )
-            for rule in rule_set.rules
-        ),
+        rules=tuple(_rule_now(rule, service, assessment) for rule in rule_set.rules),
         loaded_at=rule_set.loaded_at,
-        problem=None if service.rules.problem is None else str(service.rules.problem),
+        problem=None if problem is None else str(problem),
     )
     if wants_page(request):
         return pages.read("Rules", html.html(_document(answer)))
@@ -121,7 +112,7 @@ def _document(answer: Rules) -> TextDocument:
         (
             Link(rule.id, f"/rules/{rule.id}"),
             rule.severity.value,
-            Link("firing", "/") if rule.state == "firing" else _now_in_words(rule),
+            Link("firing", "/") if rule.state == "firing" else _state_in_words(rule),
             rule.title,
             ", ".join(rule.lacks),
             rule.origin,
@@ -133,17 +124,19 @@ def _document(answer: Rules) -> TextDocument:
     return TextDocument("Rules", (*blocks, TextTable(columns, rows)))
 
 
-def _now_in_words(rule: RuleNow) -> str:
+def _state_in_words(rule: RuleNow) -> str:
     return rule.state or ("does not apply" if rule.applies is False else "not known")
 
 
-def _now(rule: Rule, origin: Origin, server: Server | None, state: RuleState | None) -> RuleNow:
+def _rule_now(rule: Rule, service: Service, assessment: Assessment | None) -> RuleNow:
+    latest, state = service.source.latest, assessment and assessment.states.get(rule.id)
     return RuleNow(
         id=rule.id,
         title=rule.file.title,
         severity=rule.file.severity,
-        origin=origin,
-        applies=None if server is None else server in rule.file.applies,
-        state=None if state is None else state.state,
-        lacks=() if state is None else state.lacks,
+        origin=service.rules.rule_set.origins[rule.id],
+        applies=None if latest is None else latest.server in rule.file.applies,
+        state=state.state if state else None,
+        lacks=state.lacks if state else (),
+        judged_at=assessment.judged_at.get(rule.id) if assessment else None,
     )

@@ -15,7 +15,7 @@ from advisor.advice.state import State
 from advisor.contract.recommendation import Frozen
 from advisor.http import examples, pages
 from advisor.http.answers import NEGOTIATED, Json, as_json, wants_page
-from advisor.http.dependencies import TheService
+from advisor.http.foundation import LookBack, TheLookBack, TheService
 from advisor.http.limits import costly
 from advisor.http.problems import UNSEEN, documented, near
 from advisor.observe.limits import RECENT_SECONDS
@@ -33,15 +33,7 @@ router = APIRouter(tags=["server"])
 pictures = APIRouter(tags=["advice"])
 
 
-class Lately(BaseModel):
-    """How far to look back."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    window: float = Field(LONGEST_WINDOW, gt=0, le=LONGEST_WINDOW, description="Seconds to look back.", examples=[600])
-
-
-class SeriesQuery(Lately):
+class SeriesQuery(LookBack):
     """Which series, and of when."""
 
     names: str | None = Field(
@@ -56,16 +48,6 @@ class Events(Frozen):
     """What happened lately."""
 
     events: tuple[Event, ...]
-
-
-class Span(BaseModel):
-    """What rates are taken over."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    window: float = Field(
-        RECENT_SECONDS, gt=0, le=LONGEST_WINDOW, description="Seconds that rates look back at most.", examples=[3600]
-    )
 
 
 class StatementsQuery(BaseModel):
@@ -118,9 +100,9 @@ async def state(service: TheService) -> Response:
     response_description="The events.",
     responses=documented({422: "window must be greater than 0"}, answer=examples.EVENTS),
 )
-async def events(wanted: Annotated[Lately, Query()], service: TheService) -> Response:
+async def events(query: TheLookBack, service: TheService) -> Response:
     """The events of the window."""
-    return as_json(Events(events=tuple(service.timeline.events(_now(service) - wanted.window))))
+    return as_json(Events(events=tuple(service.timeline.events(_begin(query, service)))))
 
 
 @router.get(
@@ -133,14 +115,14 @@ async def events(wanted: Annotated[Lately, Query()], service: TheService) -> Res
     response_description="Series over the same times.",
     responses=documented({422: "no series made_yung; did you mean made_young?"}, answer=examples.SERIES),
 )
-async def series(wanted: Annotated[SeriesQuery, Query()], service: TheService) -> Response:
-    """The series that are wanted."""
-    names = tuple(QUANTITIES) if wanted.names is None else tuple(name.strip() for name in wanted.names.split(","))
+async def series(query: Annotated[SeriesQuery, Query()], service: TheService) -> Response:
+    """The series that are asked for."""
+    names = tuple(QUANTITIES) if query.names is None else tuple(name.strip() for name in query.names.split(","))
     for name in names:
         if name not in QUANTITIES:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no series {name}; {near(name, QUANTITIES)}")
-    history, since = tuple(service.source.history), _now(service) - wanted.window
-    return as_json(await asyncio.to_thread(numbers.series, history, names, since, wanted.points))
+    history, since = tuple(service.source.history), _begin(query, service)
+    return as_json(await asyncio.to_thread(numbers.series, history, names, since, query.points))
 
 
 @pictures.get(
@@ -148,17 +130,18 @@ async def series(wanted: Annotated[SeriesQuery, Query()], service: TheService) -
     dependencies=[costly(2, only_with="window")],
     summary="What the server does now",
     description="What the newest snapshots say of the buffer pool instances, the indexes in them, the tables that are"
-    " read and scanned, the change buffer, the parallel readers and index builds. The answer comes from memory: it"
-    " costs the server nothing, and while the server is away it is the last one.",
+    " read and scanned, the change buffer, the parallel readers and index builds; rates over the last minutes, or the"
+    " window. The answer comes from memory: it costs the server nothing, and while the server is away it is the last"
+    " one.",
     response_model=Overview,
     response_description="Null where a source is not known; lacks says why.",
     responses=documented(
         {422: "window must be greater than 0", 503: "nothing has been collected yet"}, answer=examples.OVERVIEW
     ),
 )
-async def overview(wanted: Annotated[Span, Query()], service: TheService) -> Response:
+async def overview(query: TheLookBack, service: TheService) -> Response:
     """The overview."""
-    return as_json(await service.overview(wanted.window))
+    return as_json(await service.overview(query.window or RECENT_SECONDS))
 
 
 @pictures.get(
@@ -171,12 +154,13 @@ async def overview(wanted: Annotated[Span, Query()], service: TheService) -> Res
     response_description="Empty where no statement is known; lacks says why.",
     responses=documented({422: "table is missing"}, content=examples.statements()),
 )
-async def statements(wanted: Annotated[StatementsQuery, Query()], service: TheService) -> Response:
+async def statements(query: Annotated[StatementsQuery, Query()], service: TheService) -> Response:
     """The statements."""
-    return as_json(await service.statements(Table(wanted.schema_, wanted.table)))
+    return as_json(await service.statements(Table(query.schema_, query.table)))
 
 
-def _now(service: Service) -> float:
-    """The time that a window ends: now, or at the end of a recording."""
+def _begin(query: LookBack, service: Service) -> float:
+    """The begin of the window that ends now, or at the end of a recording; Unix seconds."""
     recorded = service.source.interval is None and service.source.history
-    return service.source.history[-1].at if recorded else service.now()
+    end = service.source.history[-1].at if recorded else service.now()
+    return end - (query.window or LONGEST_WINDOW)

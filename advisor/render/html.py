@@ -100,9 +100,13 @@ def file(document: blocks.TextDocument, *, old: bool = False) -> str:
 
 
 @functools.cache
-def policy() -> str:
-    """The Content-Security-Policy of a file: nothing is loaded and nothing runs; the style is known by its hash."""
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+def policy(style: str = "") -> str:
+    """The Content-Security-Policy of a file: nothing is loaded and nothing runs; the style is known by its hash.
+
+    Args:
+        style: The style sheet of the file; by default that of ``file``.
+    """
+    digest = base64.b64encode(hashlib.sha256((style or _style()).encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 

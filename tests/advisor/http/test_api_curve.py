@@ -18,7 +18,6 @@ from advisor.http import app as application
 from advisor.http import examples
 from advisor.http.guard import Guard
 from advisor.http.limits import Limits
-from advisor.http.metrics import render
 from advisor.observe.source import Replay
 from advisor.pool import estimate, metrics
 from advisor.pool.answer import MissCurve, answer
@@ -26,6 +25,7 @@ from advisor.pool.curve import TIMES, Estimate, Size
 from advisor.pool.load import OTHERS
 from advisor.render import curve_svg, models
 from advisor.render import text as plain
+from exporter.exposition import classic
 from exporter.snapshot import Snapshot
 from tests.advisor.advice.watching import rulebook
 from tests.advisor.building import capture, captured
@@ -143,9 +143,9 @@ def test_the_examples_are_of_one_curve() -> None:
 
 
 def series(families: Iterator[Metric]) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
-    text, _ = render(list(families), "text/plain")
-    assert promtool_says(text.decode()) == ""
-    return values(text.decode())
+    text = classic(families).decode()
+    assert promtool_says(text) == ""
+    return values(text)
 
 
 def test_metrics_have_each_size_with_its_bounds_in_all_and_by_table() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from advisor.http.metrics import render
 from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.metrics import SPECS, OutcomeMetrics
+from exporter.exposition import classic
 from tests.advisor.ledger.outcomes import RULE, outcome
 
 KEPT, MISSED = outcome(0, 12, id="kept"), outcome(0, 700, id="missed")
@@ -15,8 +15,7 @@ TOTAL, RATIO = SPECS
 
 def shown(metrics: OutcomeMetrics, *outcomes: Outcome) -> dict[str, float]:
     """The samples by their name and labels in the text format."""
-    text, _ = render(list(metrics.families(outcomes)), "text/plain")
-    lines = [line for line in text.decode().splitlines() if not line.startswith("#")]
+    lines = [line for line in classic(metrics.families(outcomes)).decode().splitlines() if not line.startswith("#")]
     return {name: float(value) for name, _, value in (line.rpartition(" ") for line in lines)}
 
 
