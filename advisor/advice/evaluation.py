@@ -6,8 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 
-from advisor.advice.interpreter import evaluate
-from advisor.advice.remembered import Remembered
+from advisor.advice.interpreter import Remembered, evaluate
 from advisor.advice.trace import Evaluation
 from advisor.contract.recommendation import Advice, Blind, Change, Failed, Recommendation, SetAside
 from advisor.observe.window import Window

@@ -10,15 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
-from advisor.advice.assessment import Assessment, assess
-from advisor.advice.judgement import Judgement, blind, judge
+from advisor.advice.interpreter import Remembered
+from advisor.advice.judgement import Assessment, Judgement, assess, blind, judge
 from advisor.advice.model_worker import ModelWorker
-from advisor.advice.remembered import Remembered
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.observe.window import Window
 from advisor.pool.errors import Unanswerable
-from advisor.rules.check import Rule
 from advisor.rules.rulebook import RuleSet
 from exporter.refreshed import Refreshed
 
@@ -117,15 +116,14 @@ class EvaluationLoop:
         self._window = self._assessment = None
 
     def assessment(self, rule_set: RuleSet, window: Window) -> Assessment | None:
-        """The last one; None where there is none of this server, these settings and these rules."""
+        """The last one, with its time; None where there is none of this server, these settings and these rules."""
         rules_in_force = self._inputs is not None and self._inputs[1] is rule_set
         if self._window is None or not rules_in_force or self._parts[0].value is None:
             return None
         if self._stale or self._assessment is None:
-            ids = [rule.id for rule in rule_set.rules]
-            judged = {rule: self._judgements[rule] for rule in ids if rule in self._judgements}
-            pending = [rule for rule in ids if rule not in judged]
-            self._assessment = assess(judged, pending, self._window, rule_set, self._assessment)
+            self._assessment = assess(
+                self._judgements, self._window, rule_set, before=self._assessment, computed_at=self._computed_at
+            )
             self._stale = False
         return self._assessment if self._assessment.is_within(window) else None
 
@@ -138,11 +136,6 @@ class EvaluationLoop:
     def failure(self) -> BaseException | None:
         """Why the last evaluation failed; None after one that did not."""
         return next((part.failure for part in self._parts if part.failure is not None), None)
-
-    @property
-    def computed_at(self) -> float | None:
-        """When the newest verdict was made, Unix seconds."""
-        return self._computed_at
 
     @property
     def next_at(self) -> float:
@@ -174,22 +167,26 @@ class EvaluationLoop:
         """Judge the rules with a model, or those without."""
         assert self._inputs is not None  # noqa: S101 - begin sets them
         window, rule_set, remembered = self._inputs
-        rules = [rule for rule in rule_set.rules if (rule.file.choose is not None) is models]
         before = dict(self._judgements)
-        judging = functools.partial(judge, before=before, seconds=EVALUATION_SECONDS, remembered=remembered)
+        judging = functools.partial(
+            judge,
+            window=window,
+            beside=rule_set.rules,
+            before=before,
+            seconds=EVALUATION_SECONDS,
+            remembered=remembered,
+        )
+        rules = [rule for rule in rule_set.rules if (rule.file.choose is not None) is models]
         try:
-            judgements = await _in_thread(
-                functools.partial(judging, rules, window, beside=_others(rule_set, rules), models=False)
-            )
-            self._take([judgement for judgement in judgements if not judgement.asks], window)
-            asking = [rule for rule, judgement in zip(rules, judgements, strict=True) if judgement.asks]
+            judgements = await _in_thread(judging(rules, models=False))
+            self._take([judgement for judgement in judgements if not judgement.waits_for_model], window)
+            asking = [rule for rule, judgement in zip(rules, judgements, strict=True) if judgement.waits_for_model]
             if asking:
-                question = functools.partial(judging, asking, window, beside=_others(rule_set, asking))
                 try:
-                    judged = await self._worker.ask(lambda loads: tuple(question(loads=loads)), background=True)
+                    asked = await self._worker.ask(lambda loads: (*judging(asking, loads=loads),), background=True)
                 except Unanswerable as lack:
-                    judged = tuple(blind(rule, lack, window.latest.at, before.get(rule.id)) for rule in asking)
-                self._take(judged, window)
+                    asked = tuple(blind(rule, lack, window.latest.at, before.get(rule.id)) for rule in asking)
+                self._take(asked, window)
         except Exception:  # the next evaluation may succeed
             log.exception("no advice")
             raise
@@ -207,28 +204,13 @@ class EvaluationLoop:
         return REST.longest if self.failure else REST.after(seconds, watched)
 
 
-async def _in_thread(judging: Callable[[], Iterator[Judgement]]) -> Sequence[Judgement]:
-    """Judgements of a thread, which ends early once nobody waits for them."""
+async def _in_thread(judgements: Iterator[Judgement]) -> Sequence[Judgement]:
+    """Judgements that a thread makes; it ends early once nobody waits for them."""
     cancelled = threading.Event()
-
-    def work() -> Sequence[Judgement]:
-        judgements = []
-        for judgement in judging():
-            judgements.append(judgement)
-            if cancelled.is_set():
-                break
-        return judgements
-
     try:
-        return await asyncio.to_thread(work)
+        return await asyncio.to_thread(list, takewhile(lambda _: not cancelled.is_set(), judgements))
     finally:
         cancelled.set()
-
-
-def _others(rule_set: RuleSet, rules: Sequence[Rule]) -> list[Rule]:
-    """The rules of a set but for some."""
-    ids = {rule.id for rule in rules}
-    return [rule for rule in rule_set.rules if rule.id not in ids]
 
 
 def _of_same_rules(

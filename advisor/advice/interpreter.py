@@ -6,29 +6,45 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from advisor import facts
 from advisor.advice.findings import recommendation
-from advisor.advice.remembered import Remembered
 from advisor.advice.trace import Evaluation, Refusal, Verdict
 from advisor.advice.values import FactValues, missing_fact, values_of
 from advisor.contract.recommendation import Blind, Failed, fingerprint
 from advisor.contract.templates import FactValue, fill
 from advisor.facts import choice
 from advisor.facts.choice import Choice
+from advisor.ledger.entry import Outcome
 from advisor.ledger.harm import harms
-from advisor.observe.limits import LEAST_SECONDS
+from advisor.observe.limits import LEAST_SECONDS, MAY_READ
 from advisor.observe.window import Window, slices
 from advisor.pool.choice import choose_size
 from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
-from advisor.pool.hours import spare
+from advisor.pool.hours import Hour, spare
 from advisor.pool.model import PoolModel
 from advisor.pool.trials import choose
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Expression, Missing
 from advisor.rules.file import Choose
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """The past that rules know beside a window.
+
+    Attributes:
+        hours: The memory of days, oldest first; None where there is none.
+        may_read: Pages a second that a smaller pool may read more.
+        outcomes: Of changes of settings, in any order.
+    """
+
+    hours: Sequence[Hour] | None = None
+    may_read: float = MAY_READ
+    outcomes: Sequence[Outcome] = ()
 
 
 def evaluate(
@@ -60,7 +76,11 @@ def evaluate(
 
 
 class Evaluator:
-    """The rules over one window, with what they share: facts, the model, the slices."""
+    """The rules over one window, and its facts, model and slices, which they share.
+
+    Attributes:
+        window: The window.
+    """
 
     def __init__(
         self,
@@ -86,10 +106,8 @@ class Evaluator:
             remembered: As in ``advise``.
             models: Whether models are asked. A rule that takes one is blind without, for want of NO_MODEL.
         """
-        self._window, self._findings, self._every_reason = window, findings, every_reason
-        self._models = models
-        self.asking: set[str] = set()
-        """Rules that would have asked a model, where models are not asked."""
+        self.window = window
+        self._findings, self._every_reason, self._models = findings, every_reason, models
         self._until = time.thread_time() + seconds
         self._rule_until = math.inf
         self._needed_by = _needed_by(known, window)
@@ -119,12 +137,12 @@ class Evaluator:
         began = time.thread_time()
         self._rule_until = min(began + rule.file.budget_seconds, max(self._until, began + LEAST_BUDGET_SECONDS))
         self._model.until = self._rule_until
-        server = self._window.latest.server
+        server = self.window.latest.server
         if server not in rule.file.applies:
             applies = f"the rule does not apply to {server}"
             yield Evaluation(rule.id, {}, None, (Refusal("applies", applies),))
             return
-        lacking = tuple(_lacking(rule, self._window))
+        lacking = tuple(_lacking(rule, self.window))
         if lacking:
             settled = self._settled(rule, {blind.lacks for blind in lacking}, wanted)
             yield from settled or (Evaluation(rule.id, {}, blind) for blind in lacking)
@@ -158,11 +176,11 @@ class Evaluator:
         """Begin of the oldest slice from which on the lasting condition never failed; of the window without one."""
         item = self._item(rule, subject)
         if item is None and subject:
-            return self._window.latest.at
+            return self.window.latest.at
         for part, of_slice in reversed(self._parts() if rule.file.lasting else []):
             if _held(rule, of_slice, item) is False:
                 return part.latest.at
-        return self._window.snapshots[0].at
+        return self.window.snapshots[0].at
 
     def _settled(
         self, rule: Rule, lacks: AbstractSet[str], wanted: Callable[[Mapping[str, str]], bool]
@@ -197,7 +215,7 @@ class Evaluator:
         if self._slices is None:
             self._slices = [
                 (part, facts.facts(part, self._needed_by, self._facts.spare, self._facts.lists["harms"]))
-                for part in slices(self._window)
+                for part in slices(self.window)
             ]
         return self._slices
 
@@ -224,7 +242,7 @@ class Evaluator:
             return _failed(rule, item, error), ()
         if finding is None:
             return None, (_NOTHING_TO_DO,)
-        dates = {"since": round(self.since(rule, finding.subject), 3), "judged_at": self._window.latest.at}
+        dates = {"since": round(self.since(rule, finding.subject), 3), "judged_at": self.window.latest.at}
         return finding.model_copy(update=dates), ()
 
     def _values(self, rule: Rule, item: Any) -> FactValues:
@@ -260,15 +278,14 @@ class Evaluator:
             if undecided:  # a condition needs the choice, and the choice needs its bound
                 raise
             return []
-        values |= facts.values_by_name(choice.GROUP, self._chosen(rule.id, chosen, item, at_most))
+        values |= facts.values_by_name(choice.GROUP, self._chosen(chosen, item, at_most))
         refusals, unsettled = self._conditions(rule, values)
         if unsettled is not None:
             raise unsettled
         return refusals
 
-    def _chosen(self, rule_id: str, chosen: Choose, item: Any, at_most: float | None) -> Choice:
+    def _chosen(self, chosen: Choose, item: Any, at_most: float | None) -> Choice:
         if not self._models:
-            self.asking.add(rule_id)
             raise Unanswerable(NO_MODEL, f"all that takes no model says yes to {chosen.setting}")
         if chosen.model == "curve":
             return choose_size(self._model, at_most)

@@ -1,21 +1,27 @@
-"""The judgement of a rule: over the whole window and its newest minutes, with the findings that still stand. Pure."""
+"""The judgements of rules, with the findings that stand, and the assessment that they amount to. Pure.
+
+A rule is judged over the whole window, and over its newest minutes where these are worse.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 
-from advisor.advice.interpreter import Evaluator
-from advisor.advice.remembered import Remembered
-from advisor.advice.trace import Evaluation
-from advisor.contract.recommendation import Blind, Recommendation, Trend, fingerprint
+from advisor.advice.evaluation import advice
+from advisor.advice.interpreter import NO_MODEL, Evaluator, Remembered
+from advisor.advice.trace import Evaluation, RuleState, states
+from advisor.contract.recommendation import Advice, Blind, Recommendation, Trend, fingerprint
+from advisor.ledger.entry import RememberedFinding
 from advisor.observe.limits import LEAST_SECONDS, RECENT_SECONDS
 from advisor.observe.window import Window
 from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
 from advisor.rules.check import Rule
+from advisor.rules.rulebook import RuleSet
+from exporter.snapshot import Snapshot
 
 CLEAR_SECONDS = RECENT_SECONDS
 """A finding clears once its rule has not made it for so long: a single sample proves nothing."""
@@ -26,35 +32,94 @@ _CHANGED = 1.2
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A finding that stands.
-
-    Attributes:
-        finding: As it was last made.
-        missing_since: Time of the first of the latest snapshots in a row without it, Unix seconds; None with it.
-    """
-
-    finding: Recommendation
-    missing_since: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a rule says.
+    """The last verdicts of a rule.
 
     Attributes:
         rule: Its id.
         evaluations: One for each item, and one for each finding that stands though it was not made this time.
-        standing: The findings by fingerprint.
         at: Time of the newest snapshot, Unix seconds.
-        asks: Whether it takes a model, where models are not asked: then it is none.
+        missing_since: By the fingerprint of a finding that was not made this time, the time of the first of the latest
+            snapshots in a row without it, Unix seconds.
     """
 
     rule: str
     evaluations: tuple[Evaluation, ...]
-    standing: Mapping[str, Standing]
     at: float
-    asks: bool = False
+    missing_since: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def findings(self) -> dict[str, Recommendation]:
+        """The findings that stand, by fingerprint."""
+        findings = (evaluation.finding for evaluation in self.evaluations)
+        return {finding.fingerprint: finding for finding in findings if finding is not None}
+
+    @property
+    def waits_for_model(self) -> bool:
+        """Whether a model has still to be asked."""
+        return any(evaluation.lacks == NO_MODEL for evaluation in self.evaluations)
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """The verdicts of a rule set on a window.
+
+    Attributes:
+        states: The state of each rule, by its id.
+        judged_at: By rule, the time of the newest snapshot that it was judged on, Unix seconds.
+        snapshot: The newest snapshot of the window.
+        trace: The verdict on each item, and why.
+    """
+
+    advice: Advice
+    states: Mapping[str, RuleState]
+    judged_at: Mapping[str, float]
+    snapshot: Snapshot
+    rule_set: RuleSet
+    trace: tuple[Evaluation, ...] = ()
+
+    def is_within(self, window: Window) -> bool:
+        """Whether its newest snapshot is in the window: no restart and no change of settings came in between."""
+        return window.snapshots[0].at <= self.snapshot.at <= window.latest.at
+
+    def about(self, finding: RememberedFinding) -> tuple[Evaluation, ...]:
+        """The evaluations of a finding's rule on its subject, or on the server as a whole where that settles it."""
+        of_rule = (evaluation for evaluation in self.trace if evaluation.rule == finding.rule)
+        return tuple(evaluation for evaluation in of_rule if evaluation.subject in ({}, finding.subject))
+
+    def is_gone(self, finding: RememberedFinding) -> bool:
+        """Whether its rule was judged and no longer makes it. One that is blind or has failed may still be true."""
+        return all(evaluation.verdict is None for evaluation in self.about(finding))
+
+
+def assess(
+    judgements: Mapping[str, Judgement],
+    window: Window,
+    rule_set: RuleSet,
+    before: Assessment | None = None,
+    computed_at: float | None = None,
+) -> Assessment:
+    """The assessment that judgements amount to. A rule without a judgement is blind for now.
+
+    Args:
+        judgements: By rule.
+        window: The newest that a rule was judged on.
+        rule_set: The rules.
+        before: The last assessment.
+        computed_at: When the newest judgement was made, Unix seconds.
+    """
+    trace: list[Evaluation] = []
+    for rule in rule_set.rules:
+        judgement = judgements.get(rule.id)
+        trace += judgement.evaluations if judgement else (Evaluation(rule.id, {}, _not_yet(rule.id)),)
+    made = frozenset(finding.fingerprint for finding in before.advice.recommendations) if before else frozenset()
+    assessed = advice(trace, window, rule_set.suppressions, made).model_copy(update={"computed_at": computed_at})
+    judged_at = {rule: judgement.at for rule, judgement in judgements.items()}
+    return Assessment(assessed, states(trace, assessed), judged_at, window.latest, rule_set, tuple(trace))
+
+
+def _not_yet(rule: str) -> Blind:
+    return Blind(rule=rule, lacks="time", reason="its model is being fitted for the first time", cure="wait for it")
 
 
 def judge(
@@ -69,7 +134,7 @@ def judge(
     remembered: Remembered | None = None,
     models: bool = True,
 ) -> Iterator[Judgement]:
-    """What each rule says, one after the other.
+    """The judgements of rules, one after the other.
 
     Args:
         rules: In any order.
@@ -86,7 +151,7 @@ def judge(
     evaluator = functools.partial(
         Evaluator,
         (*rules, *beside),
-        findings=frozenset(key for judgement in before.values() for key in judgement.standing),
+        findings=frozenset(key for judgement in before.values() for key in judgement.findings),
         seconds=seconds,
         loads=loads,
         remembered=remembered,
@@ -94,110 +159,77 @@ def judge(
     )
     whole, newest, minutes = evaluator(window), None, window.recent(RECENT_SECONDS)
     if recent and window.seconds > RECENT_SECONDS and minutes.seconds >= LEAST_SECONDS:
-        newest = _Newest(whole, evaluator(minutes), began=minutes.snapshots[0].at)
+        newest = evaluator(minutes)
     for rule in rules:
-        evaluations = tuple(whole.evaluations(rule))
+        evaluations = [*whole.evaluations(rule)]
         if newest is not None:
-            evaluations = newest.evaluations(rule, evaluations)
-        last = before.get(rule.id)
-        judgement = _stand(rule, evaluations, window.latest.at, last.standing if last else {})
-        asks = rule.id in whole.asking or (newest is not None and rule.id in newest.evaluator.asking)
-        yield replace(judgement, asks=asks)
+            evaluations = _with_newest(rule, evaluations, whole, newest)
+        yield _standing(rule, evaluations, window.latest.at, before.get(rule.id))
 
 
 def blind(rule: Rule, lack: Unanswerable, at: float, before: Judgement | None) -> Judgement:
-    """The judgement of a rule whose evaluation was ended.
+    """The judgement of a rule whose evaluation was ended; its findings stand.
 
     Args:
         rule: The rule.
         lack: Why it was ended.
         at: Time of the newest snapshot, Unix seconds.
-        before: The last judgement; what it found still stands.
+        before: The last judgement.
     """
-    evaluation = Evaluation(rule.id, {}, Blind(rule=rule.id, lacks=lack.lacks, reason=str(lack)))
-    return _stand(rule, [evaluation], at, before.standing if before else {})
+    verdict = Blind(rule=rule.id, lacks=lack.lacks, reason=str(lack))
+    return _standing(rule, [Evaluation(rule.id, {}, verdict)], at, before)
 
 
-@dataclass(frozen=True, slots=True)
-class _Newest:
-    """The newest minutes beside the whole window.
-
-    Attributes:
-        whole: Of the whole window.
-        evaluator: Of the newest minutes.
-        began: Their first snapshot, Unix seconds.
-    """
-
-    whole: Evaluator
-    evaluator: Evaluator
-    began: float
-
-    def evaluations(self, rule: Rule, whole: Sequence[Evaluation]) -> tuple[Evaluation, ...]:
-        """One for each item: over the whole window, or over the newest minutes where these are worse."""
-        trends = {_key(one): self._trend(rule, one) for one in whole if isinstance(one.verdict, Recommendation)}
-        # The model is asked about the newest minutes only where they are worse: a fit to them takes as long again.
-        settled = {key for key, trend in trends.items() if trend != "worse"}
-        newest = self.evaluator.evaluations(rule, lambda subject: fingerprint(rule.id, subject) not in settled)
-        recent = {
-            _key(one): one
-            for one in newest
-            if isinstance(one.verdict, Recommendation) or (_out_of_time(one) and _key(one) not in trends)
-        }
-        return (
-            *(_with_trend(one, trends.get(_key(one))) for one in whole if _key(one) not in recent),
-            *(self._dated(rule, one) for one in recent.values()),
-        )
-
-    def _trend(self, rule: Rule, evaluation: Evaluation) -> Trend | None:
-        """How the newest minutes are beside the whole window."""
-        before, now = self.whole.now(rule, evaluation.subject), self.evaluator.now(rule, evaluation.subject)
-        if before is None or now is None:
-            return None
-        if now > _CHANGED * before:
-            return "worse"
-        return "better" if _CHANGED * now < before else "steady"
-
-    def _dated(self, rule: Rule, evaluation: Evaluation) -> Evaluation:
-        """A finding of the newest minutes, with its trend, and its begin even if that is before them."""
-        if not isinstance(evaluation.verdict, Recommendation):
-            return evaluation
-        since = evaluation.verdict.since
-        if rule.file.lasting is not None and since is not None and since <= self.began:
-            since = min(since, self.whole.since(rule, evaluation.subject))
-        dated = replace(evaluation, verdict=evaluation.verdict.model_copy(update={"since": since}))
-        return _with_trend(dated, self._trend(rule, evaluation))
+def _with_newest(
+    rule: Rule, evaluations: Sequence[Evaluation], whole: Evaluator, newest: Evaluator
+) -> list[Evaluation]:
+    """One for each item: over the whole window, or over the newest minutes where these are worse."""
+    findings = [evaluation for evaluation in evaluations if evaluation.finding is not None]
+    trends = {finding.fingerprint: _trend(rule, finding, whole, newest) for finding in findings}
+    # The model is asked about the newest minutes only where they are worse: a fit to them takes as long again.
+    settled = {key for key, trend in trends.items() if trend != "worse"}
+    recent: dict[str, Evaluation] = {}
+    for evaluation in newest.evaluations(rule, lambda subject: fingerprint(rule.id, subject) not in settled):
+        key = evaluation.fingerprint
+        if evaluation.finding is not None:
+            recent[key] = _dated(rule, evaluation, whole, newest)
+        elif evaluation.lacks == NO_MODEL or (evaluation.lacks == "time" and key not in trends):
+            recent[key] = evaluation
+    others = [evaluation for evaluation in evaluations if evaluation.fingerprint not in recent]
+    return [*(other.with_finding(trend=trends.get(other.fingerprint)) for other in others), *recent.values()]
 
 
-def _stand(rule: Rule, evaluations: Sequence[Evaluation], at: float, before: Mapping[str, Standing]) -> Judgement:
+def _trend(rule: Rule, evaluation: Evaluation, whole: Evaluator, newest: Evaluator) -> Trend | None:
+    """How the newest minutes are beside the whole window."""
+    before, now = whole.now(rule, evaluation.subject), newest.now(rule, evaluation.subject)
+    if before is None or now is None:
+        return None
+    if now > _CHANGED * before:
+        return "worse"
+    return "better" if _CHANGED * now < before else "steady"
+
+
+def _dated(rule: Rule, evaluation: Evaluation, whole: Evaluator, newest: Evaluator) -> Evaluation:
+    """A finding of the newest minutes, with its trend, and its begin even if that is before them."""
+    since = evaluation.finding.since if evaluation.finding else None
+    if rule.file.lasting is not None and since is not None and since <= newest.window.snapshots[0].at:
+        since = min(since, whole.since(rule, evaluation.subject))
+    return evaluation.with_finding(since=since, trend=_trend(rule, evaluation, whole, newest))
+
+
+def _standing(rule: Rule, evaluations: Sequence[Evaluation], at: float, before: Judgement | None) -> Judgement:
     """The judgement with the findings that stood before: they keep their begin, and clear late."""
-    standing: dict[str, Standing] = {}
+    stood = before.findings if before else {}
     judged: list[Evaluation] = []
     for evaluation in evaluations:
-        finding = evaluation.verdict
-        if isinstance(finding, Recommendation):
-            last = before.get(finding.fingerprint)
-            begins = [one.since for one in (finding, last and last.finding) if one and one.since]
-            finding = finding.model_copy(update={"since": min(begins, default=None)})
-            standing[finding.fingerprint] = Standing(finding)
-        judged.append(replace(evaluation, verdict=finding))
-    for key, last in before.items():
-        since = at if last.missing_since is None else last.missing_since
-        if key not in standing and rule.file.for_each not in _STATES and at - since < CLEAR_SECONDS:
-            standing[key] = replace(last, missing_since=since)
-            judged.append(Evaluation(rule.id, last.finding.subject, last.finding))
-    return Judgement(rule.id, tuple(judged), standing, at)
-
-
-def _key(evaluation: Evaluation) -> str:
-    return fingerprint(evaluation.rule, evaluation.subject)
-
-
-def _out_of_time(evaluation: Evaluation) -> bool:
-    return isinstance(evaluation.verdict, Blind) and evaluation.verdict.lacks == "time"
-
-
-def _with_trend(evaluation: Evaluation, trend: Trend | None) -> Evaluation:
-    """A finding with its trend; other evaluations have none."""
-    if not isinstance(evaluation.verdict, Recommendation):
-        return evaluation
-    return replace(evaluation, verdict=evaluation.verdict.model_copy(update={"trend": trend}))
+        findings = (evaluation.finding, stood.get(evaluation.fingerprint))
+        begins = [finding.since for finding in findings if finding and finding.since]
+        judged.append(evaluation.with_finding(since=min(begins, default=None)))
+    made = {evaluation.fingerprint for evaluation in judged if evaluation.finding is not None}
+    missing_since: dict[str, float] = {}
+    for key, finding in stood.items():
+        since = before.missing_since.get(key, at) if before else at
+        if key not in made and rule.file.for_each not in _STATES and at - since < CLEAR_SECONDS:
+            missing_since[key] = since
+            judged.append(Evaluation(rule.id, finding.subject, finding))
+    return Judgement(rule.id, tuple(judged), at, missing_since)

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 
-from advisor.advice.assessment import Assessment
+from advisor.advice.judgement import Assessment
 from advisor.files.stored import StoredItems
 from advisor.ledger.entry import ENTRY
 from advisor.ledger.ledger import Ledger, rule_versions

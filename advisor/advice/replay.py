@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Sequence
 
-from advisor.advice.assessment import Assessment, assess
-from advisor.advice.judgement import CLEAR_SECONDS, Judgement, judge
-from advisor.advice.remembered import Remembered
+from advisor.advice.interpreter import Remembered
+from advisor.advice.judgement import CLEAR_SECONDS, Assessment, Judgement, assess, judge
 from advisor.ledger.grades import GradedStretch
 from advisor.ledger.ledger import Ledger, rule_versions
 from advisor.observe.limits import LONGEST_GAP, MAY_READ
@@ -117,5 +116,5 @@ class Replaying:
         for judgement in judgements:
             self._judgements[judgement.rule] = judgement
         self._judged_at = window.latest.at
-        self._assessment = assess(self._judgements, (), window, self._rules, self._assessment)
+        self._assessment = assess(self._judgements, window, self._rules, self._assessment)
         return self._assessment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from advisor.advice.assessment import Assessment
+from advisor.advice.judgement import Assessment
 from advisor.contract.recommendation import Blind, Failed, Severity
 from advisor.ledger import words
 from advisor.ledger.entry import RememberedFinding

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from advisor.advice.assessment import Assessment, assess
 from advisor.advice.curves import Curves
 from advisor.advice.evaluation_loop import EVALUATION_SECONDS, REST, EvaluationLoop
-from advisor.advice.judgement import judge
+from advisor.advice.interpreter import Remembered
+from advisor.advice.judgement import Assessment, assess, judge
 from advisor.advice.ledger_recorder import LedgerRecorder
 from advisor.advice.model_worker import ModelWorker
-from advisor.advice.remembered import Remembered
 from advisor.advice.statements import Statements
 from advisor.contract.links import Links
 from advisor.ledger.history import History, HistoryFilter, dated, history
@@ -185,7 +184,7 @@ class Service:
         """The last assessment, dated, if it holds for the server, its settings and the rules as they are now."""
         seen = self.seen
         assessment = None if seen is None else self._loop.assessment(self.rules.rule_set, seen)
-        return None if assessment is None else self._dated(assessment, self._loop.computed_at, self._loop.next_at)
+        return None if assessment is None else self._dated(assessment, self._loop.next_at)
 
     @property
     def last_verdict(self) -> Assessment | None:
@@ -331,11 +330,10 @@ class Service:
         if outdated or (refreshed.rested and last is not None and last.snapshot is not seen.latest):
             last = await refreshed.get()
         assert last is not None  # noqa: S101 - else it was outdated
-        next_at = self.now() + max(0.0, refreshed.rests_until - self._clock())
-        return self._dated(last, self.now() - refreshed.age, next_at)
+        return self._dated(last, self.now() + max(0.0, refreshed.rests_until - self._clock()))
 
     def _assessment_over(self, longest: float) -> Refreshed[Assessment]:
-        """What the rules say of the window of another length, which somebody waits for."""
+        """The assessment of a window of another length."""
 
         async def compute() -> Assessment:
             seen, rule_set = self._window(longest), self.rules.rule_set
@@ -343,10 +341,11 @@ class Service:
                 judge, rule_set.rules, seen, recent=False, seconds=EVALUATION_SECONDS, remembered=self._remembered()
             )
             try:
-                judgements = await self._worker.ask(lambda loads: tuple(judging(loads=loads)))
+                judgements = await self._worker.ask(lambda loads: (*judging(loads=loads),))
             except Unanswerable as error:
                 raise Unseen(f"the rules were not judged: {error}") from error
-            return assess({judgement.rule: judgement for judgement in judgements}, (), seen, rule_set)
+            by_rule = {judgement.rule: judgement for judgement in judgements}
+            return assess(by_rule, seen, rule_set, computed_at=self.now())
 
         return Refreshed(compute, rest=lambda seconds: REST.after(seconds, longest), clock=self._clock)
 
@@ -357,10 +356,11 @@ class Service:
             clock=self._clock,
         )
 
-    def _dated(self, assessment: Assessment, computed_at: float | None, next_at: float) -> Assessment:
+    def _dated(self, assessment: Assessment, next_at: float) -> Assessment:
+        """With the dates of its findings, its age, and the time of the next one; a recording has no next one."""
+        age = self.now() - (assessment.advice.computed_at or self.now())
         dates = {
-            "computed_at": computed_at,
-            "age_seconds": None if computed_at is None else round(max(0.0, self.now() - computed_at), 3),
+            "age_seconds": round(max(0.0, age), 3),
             "next_at": None if isinstance(self.source, Replay) else next_at,
         }
         return replace(assessment, advice=dated(assessment.advice, self.ledger).model_copy(update=dates))

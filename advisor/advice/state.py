@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from advisor.advice.assessment import Assessment
+from advisor.advice.judgement import Assessment
 from advisor.advice.service import Service
 from advisor.contract.recommendation import Frozen, Severity
 from advisor.observe.limits import LEAST_SECONDS

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
-from advisor.contract.recommendation import Advice, Blind, Failed, Recommendation, tidy
+from advisor.contract.recommendation import Advice, Blind, Failed, Recommendation, fingerprint, tidy
 from advisor.contract.templates import FactValue
 
 RulePart = Literal["applies", "for_each", "when", "unless", "lasting", "change"]
@@ -40,14 +40,33 @@ class Evaluation:
     Attributes:
         rule: Its id.
         subject: Of the item; empty for the server.
-        verdict: What the rule says; None where it is silent.
-        refusals: What kept it silent; empty where it has a verdict.
+        verdict: None where the rule is silent.
+        refusals: Why it is silent; empty where it has a verdict.
     """
 
     rule: str
     subject: Mapping[str, str]
     verdict: Verdict | None
     refusals: tuple[Refusal, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the rule and the subject, as findings have it."""
+        return fingerprint(self.rule, self.subject)
+
+    @property
+    def finding(self) -> Recommendation | None:
+        """The verdict, where it is a recommendation."""
+        return self.verdict if isinstance(self.verdict, Recommendation) else None
+
+    @property
+    def lacks(self) -> str | None:
+        """What a blind rule lacks; None for other verdicts."""
+        return self.verdict.lacks if isinstance(self.verdict, Blind) else None
+
+    def with_finding(self, **values: Any) -> Evaluation:
+        """The same with other values of its finding; itself where it has none."""
+        return replace(self, verdict=self.finding.model_copy(update=values)) if self.finding else self
 
     @property
     def reasons(self) -> Iterator[str]:

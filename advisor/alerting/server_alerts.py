@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from advisor.advice.assessment import Assessment
+from advisor.advice.judgement import Assessment
 from advisor.advice.service import Service
 from advisor.alerting.alert import Alert, annotations_of, labels_of, with_outcome
 from advisor.alerting.schedule import AlertSchedule

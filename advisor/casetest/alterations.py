@@ -9,7 +9,7 @@ from typing import Annotated, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
-from advisor.advice.remembered import Remembered
+from advisor.advice.interpreter import Remembered
 from advisor.contract.settings import SETTINGS
 from advisor.files.yaml_file import Bytes, FileModel
 from advisor.ledger.entry import Changed, Compared, Outcome, Result, outcome_id

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from advisor.advice import evaluation
-from advisor.advice.interpreter import evaluate
-from advisor.advice.remembered import Remembered
+from advisor.advice.interpreter import Remembered, evaluate
 from advisor.advice.trace import Evaluation
 from advisor.casetest.cases import Case, ExpectedFinding, recorded
 from advisor.contract.recommendation import Advice, Recommendation

@@ -62,9 +62,8 @@ def advise(
     import math
     import time
 
-    from advisor.advice.assessment import assess
-    from advisor.advice.judgement import judge
-    from advisor.advice.remembered import Remembered
+    from advisor.advice.interpreter import Remembered
+    from advisor.advice.judgement import assess, judge
     from advisor.cli import ledgers, sources
     from advisor.cli.setup import load_setup
     from advisor.contract.recommendation import Severity
@@ -83,7 +82,7 @@ def advise(
         raise source.problem or ServerError("nothing has been collected yet")
     remembered = Remembered(hours, setup.may_read, tuple(ledger.outcomes.values()))
     judgements = judge(rules.rules, seen, remembered=remembered)
-    assessment = assess({judgement.rule: judgement for judgement in judgements}, (), seen, rules.rule_set)
+    assessment = assess({judgement.rule: judgement for judgement in judgements}, seen, rules.rule_set)
     dates = {"computed_at": time.time(), "age_seconds": 0.0}
     advice = dated(assessment.advice, ledger).model_copy(update=dates)
     _print(GradedAdvice.model_construct(**dict(advice), outcomes=tuple(newest(ledger.outcomes.values()))), style)

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from fastapi import APIRouter, HTTPException, Request, Response
 from pydantic import Field
 
-from advisor.advice.assessment import Assessment
+from advisor.advice.judgement import Assessment
 from advisor.advice.service import Service, Unseen
 from advisor.advice.trace import StateName
 from advisor.contract.recommendation import Frozen, Severity

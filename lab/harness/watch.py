@@ -12,8 +12,7 @@ from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 from advisor.advice import evaluation
-from advisor.advice.interpreter import evaluate
-from advisor.advice.remembered import Remembered
+from advisor.advice.interpreter import Remembered, evaluate
 from advisor.contract.recommendation import Advice
 from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 
-from advisor.advice.remembered import Remembered
+from advisor.advice.interpreter import Remembered
 from advisor.contract.recommendation import Advice
 from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.ledger import Ledger

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from advisor.advice.remembered import Remembered
+from advisor.advice.interpreter import Remembered
 from advisor.casetest.alterations import Alteration
 from advisor.observe.window import Window
 from advisor.pool import estimate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from advisor.advice.remembered import Remembered
+from advisor.advice.interpreter import Remembered
 from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Advice, Recommendation
 from advisor.observe.window import Window

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from advisor.advice import evaluation
+from advisor.advice.interpreter import Remembered
 from advisor.advice.judgement import Judgement, judge
-from advisor.advice.remembered import Remembered
 from advisor.contract.recommendation import Advice, Severity
 from advisor.ledger.entry import Outcome
 from advisor.observe.window import Window
@@ -57,5 +57,5 @@ def test_it_ends_at_the_first_collection_with_another_value() -> None:
         return found
 
     stood = judged(window("95"), {})
-    assert len(stood.standing) == 1
-    assert not judged(window("37", first=601), {RULE.id: stood}).standing
+    assert len(stood.findings) == 1
+    assert not judged(window("37", first=601), {RULE.id: stood}).findings

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from advisor.advice import evaluation
-from advisor.advice.remembered import Remembered
+from advisor.advice.interpreter import Remembered
 from advisor.advice.service import Service
 from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Advice

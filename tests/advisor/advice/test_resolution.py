@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from advisor.advice.assessment import Assessment, assess
-from advisor.advice.judgement import judge
+from advisor.advice.judgement import Assessment, assess, judge
 from advisor.advice.replay import Replaying
 from advisor.advice.resolution import gone
 from advisor.ledger.entry import Changed, RememberedFinding, Result
@@ -33,7 +32,7 @@ def rule_set(*rules: check.Rule) -> RuleSet:
 
 def assessed(window: Window, rules: RuleSet) -> Assessment:
     judgements = {each.rule: each for each in judge(rules.rules, window)}
-    return assess(judgements, (), window, rules)
+    return assess(judgements, window, rules)
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,10 @@ from pathlib import Path
 from prometheus_client import Metric
 
 from advisor.advice import metrics
-from advisor.advice.assessment import assess
-from advisor.advice.judgement import Judgement, judge
+from advisor.advice.judgement import Judgement, assess, judge
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
-from advisor.rules.rulebook import Rulebook
+from advisor.rules.rulebook import Rulebook, RuleSet
 from lab.packages.cache import REPOSITORY, UnavailableHere
 from lab.programs import promtool
 from tests.advisor.building import RULES_FOLDER, scanned
@@ -33,9 +32,9 @@ def exposed(rule: Rule, *, stands: bool) -> Iterator[list[Metric]]:
     before: dict[str, Judgement] = {}
     for number in range(2, len(history) + 1):
         window = Window.of(history[:number], 3600)
-        judged = {each.rule: each for each in judge([rule], window, before=before)}
+        judged = {judgement.rule: judgement for judgement in judge([rule], window, before=before)}
         before = judged if stands else {}
-        yield list(metrics.families(assess(judged, [], window, rules.rule_set).advice, rules))
+        yield list(metrics.families(assess(judged, window, RuleSet((rule,), {}, (), 0.0)).advice, rules))
 
 
 def series(instance: str, scrapes: Iterator[list[Metric]]) -> dict[str, str]:

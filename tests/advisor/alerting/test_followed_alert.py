@@ -10,7 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from advisor.advice.assessment import Assessment
+from advisor.advice.judgement import Assessment
 from advisor.alerting.server_alerts import ServerAlerts
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Advice, Recommendation

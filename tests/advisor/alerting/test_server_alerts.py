@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from advisor.advice.assessment import Assessment
+from advisor.advice.judgement import Assessment
 from advisor.alerting.alert import LONGEST, Alert, annotations_of, labels_of
 from advisor.alerting.schedule import LIFETIME, RETENTION_SECONDS
 from advisor.alerting.server_alerts import LONGEST_MEASUREMENT, ServerAlerts

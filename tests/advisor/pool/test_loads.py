@@ -131,7 +131,7 @@ def test_windows_in_turn_keep_their_loads_and_only_a_few_are_kept(made: Fits) ->
 def test_advice_on_an_unchanged_server_simulates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rules, window, known = check.load(RULES_FOLDER), captured(RECORDING), fitting.Loads()
     first = list(judge(rules, window, loads=known))
-    assert any(each.standing for each in first)
+    assert any(judgement.findings for judgement in first)
 
     def none(*_: object) -> None:
         raise AssertionError("a simulation")
