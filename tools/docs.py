@@ -27,7 +27,6 @@ from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.pool import estimate
 from advisor.pool import metrics as curve_metrics
-from advisor.pool.answer import answer
 from advisor.render import advice as advice_document
 from advisor.render import fleet as fleet_document
 from advisor.render import models, text
@@ -119,7 +118,7 @@ def history() -> str:
 def miss_curve() -> str:
     """What `innodb-advisor curve` prints for the capture of a hot set that exceeds the pool, as a block of text."""
     history = tuple(Replay(HOT_SET).history)
-    found = answer(estimate.curve(history, math.inf, (0.5, 1.5, 2.0)), str(history[-1].server))
+    found = estimate.curve(history, math.inf, (0.5, 1.5, 2.0)).tidied()
     return _block(models.curve(found))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from advisor.advice.model_worker import ModelWorker
 from advisor.observe.source import SnapshotSource
 from advisor.observe.window import Window
-from advisor.pool.curve import TIMES, Curve
+from advisor.pool.curve import TIMES, MissCurve
 from advisor.pool.errors import Unanswerable
 from advisor.pool.estimate import curve
 from advisor.pool.stored_hours import StoredHours
@@ -75,7 +75,7 @@ class KeptCurve:
         seconds: Length of the window.
     """
 
-    curve: Curve | None
+    curve: MissCurve | None
     lack: Unanswerable | None
     at: float
     seconds: float
@@ -115,7 +115,7 @@ class Curves:
         self.whole = self._kept(longest)
         self._others = functools.lru_cache(LENGTHS - 1)(self._kept)
 
-    def last(self, window: Window) -> Curve | None:
+    def last(self, window: Window) -> MissCurve | None:
         """The last curve of the whole window; None where there is none of this server and these settings."""
         kept = self.whole.value
         return kept.curve if kept is not None and kept.is_within(window) else None
@@ -125,7 +125,7 @@ class Curves:
         if not self.whole.under_way and self._is_due(window):
             self.whole.begin()
 
-    async def asked(self, window: Window, longest: float) -> Curve:
+    async def asked(self, window: Window, longest: float) -> MissCurve:
         """The curve of a window of this length.
 
         Raises:
@@ -165,7 +165,7 @@ class Curves:
     async def _compute(self, longest: float, *, background: bool) -> KeptCurve:
         history = tuple(self._source.history)
         window = Window.of(history, longest)
-        miss_curve: Curve | None = None
+        miss_curve: MissCurve | None = None
         lack: Unanswerable | None = None
         try:
             miss_curve = await self._worker.ask(lambda _: _estimated(history, longest), background=background)
@@ -179,7 +179,7 @@ class Curves:
         return KeptCurve(miss_curve, lack, window.latest.at, window.seconds)
 
 
-def _estimated(history: Sequence[Snapshot], longest: float) -> Curve:
+def _estimated(history: Sequence[Snapshot], longest: float) -> MissCurve:
     """The curve, within its limit."""
     until = time.process_time() + SCHEDULE.limit
 

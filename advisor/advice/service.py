@@ -25,8 +25,7 @@ from advisor.observe.source import Replay, SnapshotSource, window
 from advisor.observe.window import Window
 from advisor.overview.overview import Overview, overview
 from advisor.overview.statements import TableStatements
-from advisor.pool.answer import MissCurve, answer
-from advisor.pool.curve import Curve
+from advisor.pool.curve import MissCurve
 from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
 from advisor.pool.stored_hours import StoredHours
@@ -256,10 +255,10 @@ class Service:
         """
         seen = await self.window(longest)
         curve = await self._curves.asked(seen, self._longest if longest is None else longest)
-        return answer(curve, str(seen.latest.server))
+        return curve.tidied()
 
     @property
-    def last_curve(self) -> Curve | None:
+    def last_curve(self) -> MissCurve | None:
         """The last miss curve of the whole window; None while the server is away."""
         seen = self.seen
         return None if seen is None else self._curves.last(seen)

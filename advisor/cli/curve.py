@@ -12,7 +12,7 @@ from advisor.cli.exits import Unusable, epilog
 from advisor.cli.options import SourceOptions, format_option, output_option, watch_options, where_options
 
 if TYPE_CHECKING:
-    from advisor.pool.answer import MissCurve
+    from advisor.pool.curve import MissCurve
     from advisor.render.blocks import TextDocument
 
 
@@ -54,7 +54,6 @@ def curve(
     """
     from advisor.cli import sources
     from advisor.cli.output import put, writable
-    from advisor.pool.answer import answer
     from advisor.pool.errors import Unanswerable
     from advisor.pool.estimate import curve as estimate
     from exporter.connection.errors import ServerError
@@ -65,7 +64,7 @@ def curve(
     if latest is None:
         raise source.problem or ServerError("nothing was collected")
     try:
-        miss_curve = answer(estimate(tuple(source.history), float("inf"), times), str(latest.server))
+        miss_curve = estimate(tuple(source.history), float("inf"), times).tidied()
     except Unanswerable as error:
         sources.refuse_missing_privileges(latest)
         raise Unusable(f"there is no miss curve: {error}") from error

@@ -8,7 +8,7 @@ from typing import Any
 
 from advisor.contract.recommendation import Advice
 from advisor.ledger.history import History
-from advisor.pool.answer import MissCurve
+from advisor.pool.curve import MissCurve
 from advisor.render import advice as documents
 from advisor.render import models, outcomes, text
 from advisor.render.markdown import markdown

@@ -17,7 +17,7 @@ from advisor.http.limits import costly
 from advisor.http.problems import UNSEEN, documented
 from advisor.observe.window import Window
 from advisor.pool import sweep as sweeps
-from advisor.pool.answer import MissCurve
+from advisor.pool.curve import MissCurve
 from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
 from advisor.pool.ranges import MOST_POINTS, POINTS, SettingRanges, ranges

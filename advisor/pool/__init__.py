@@ -1,7 +1,1 @@
-"""The miss curve: the reads to expect with pools of other sizes, and how sure that is."""
-
-from __future__ import annotations
-
-from advisor.pool.curve import Curve, Estimate, Filled, Size
-
-__all__ = ["Curve", "Estimate", "Filled", "Size"]
+"""The model of the buffer pool: what other settings and sizes would read, and how sure that is."""

@@ -88,7 +88,7 @@ def _choice(explained: Explained, value: float, most: float, now: float) -> Choi
     before = explained.evidence.reads
     scale = now / before if before else 1.0  # the reads of this window, which may be a little more than those explained
     size = explained.size(value / explained.bytes)
-    then = size.reads.expected
+    then = size.pages_read_per_second.expected
     error = size.error
     return Choice(
         value=value,

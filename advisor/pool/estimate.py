@@ -18,7 +18,7 @@ from advisor.models.lru.errors import TooManySteps
 from advisor.models.lru.popularity import Pages
 from advisor.observe.window import Window
 from advisor.pool import bounds
-from advisor.pool.curve import NO_READS, TIMES, Curve, Estimate, Filled, Size
+from advisor.pool.curve import NO_READS, TIMES, ExpectedReads, FilledPool, MissCurve, PoolSize, reads_by_table
 from advisor.pool.errors import Unanswerable, answerable
 from advisor.pool.evidence import PoolEvidence, evidence, since_full
 from advisor.pool.fitting import Fitted, Loads
@@ -60,7 +60,7 @@ def curve(
     longest: float,
     times: Sequence[float] = TIMES,
     check_time: Callable[[], None] = lambda: None,
-) -> Curve:
+) -> MissCurve:
     """The reads to expect with pools of other sizes.
 
     Args:
@@ -75,16 +75,20 @@ def curve(
     """
     window = Window.of(history, longest)
     watched = explained(window, check_time=check_time, history=history)
-    sizes = watched.sizes(times)
-    return Curve(
+    evidence = watched.evidence
+    return MissCurve(
+        server=str(window.latest.server),
         at=window.latest.at,
-        seconds=watched.evidence.seconds,
-        bytes=watched.bytes,
-        page_bytes=watched.evidence.page_bytes,
-        reads=watched.evidence.reads,
-        sizes=sizes,
-        first_reads=watched.first_reads,
-        filled=tuple(_filled(watched.evidence)),
+        watched_seconds=round(evidence.seconds, 3),
+        pool_bytes=watched.bytes,
+        page_bytes=evidence.page_bytes,
+        pages_read_per_second=evidence.reads,
+        first_pages_read_per_second=watched.first_reads,
+        sizes=watched.sizes(times),
+        filled=tuple(
+            FilledPool(bytes=pages * evidence.page_bytes, pages_read_per_second=read * evidence.accesses)
+            for pages, read in evidence.filling
+        ),
         notes=tuple(watched.notes()),
     )
 
@@ -202,13 +206,12 @@ class Explained:
         return self.fitted.hurried
 
     @cached_property
-    def first_reads(self) -> Estimate:
+    def first_reads(self) -> ExpectedReads:
         """Of today's reads, those of pages that were never read before."""
-        evidence = self.evidence
-        if not evidence.full:
-            return Estimate(evidence.reads, evidence.reads, evidence.reads)  # nothing was evicted
+        if not self.evidence.full:  # nothing was evicted
+            return _ordered(self.evidence.reads, self.evidence.reads, self.evidence.reads)
         first = math.fsum(self._first.values())
-        return Estimate(first, 0.0, first)
+        return _ordered(first, 0.0, first)
 
     @cached_property
     def _first(self) -> dict[str, float]:
@@ -234,22 +237,12 @@ class Explained:
         return bounds.absent(self.evidence.tables, self.evidence.of_tables)
 
     @answerable()
-    def sizes(self, times: Sequence[float]) -> tuple[Size, ...]:
+    def sizes(self, times: Sequence[float]) -> tuple[PoolSize, ...]:
         """The reads with pools of so many times today's size, ascending, and with today's."""
         return tuple(map(self.size, sorted({1.0, *times})))
 
-    def size(self, times: float) -> Size:
+    def size(self, times: float) -> PoolSize:
         """The reads with a pool of so many times today's size."""
-        if times not in self._asked:
-            self._asked[times] = self._size(times)
-        return self._asked[times]
-
-    @cached_property
-    def _asked(self) -> dict[float, Size]:
-        """The answers so far: the same question comes from several parts of an answer."""
-        return {}
-
-    def _size(self, times: float) -> Size:
         today, answer = self.evidence.reads, self._bounds(times)
         off = _SPAN.noise * today
         low, then, high = answer.low.all - off, answer.then.all, answer.high.all + off
@@ -259,15 +252,22 @@ class Explained:
             low, then, high = (min(max(0.0, reads), today) for reads in (low, then, high))
         else:
             low, then, high = (max(reads, today) for reads in (low, then, high))
+        return PoolSize(
+            times=times,
+            bytes=self.bytes * times,
+            pages_read_per_second=_ordered(then, low, high),
+            scan_pages_read_per_second=math.fsum(answer.then.scans.values()),
+            tables=reads_by_table(self._by_table(answer)),
+        )
+
+    def expected(self, times: float) -> ReadRates:
+        """The likeliest reads with a pool of so many times today's size: those of ``size``, by scan."""
+        size, scans = self.size(times), self._bounds(times).then.scans
         per_second = self.evidence.scanned.workload.scans_per_second
-        per_pass = {name: pages / per_second[name] for name, pages in answer.then.scans.items()}
-        return Size(
-            times,
-            self.bytes * times,
-            _ordered(then, low, high),
-            math.fsum(answer.then.scans.values()),
-            self._by_table(answer),
-            per_pass,
+        return ReadRates(
+            per_pass={name: pages / per_second[name] for name, pages in scans.items()},
+            per_second=per_second,
+            other=size.pages_read_per_second.expected - size.scan_pages_read_per_second,
         )
 
     def planned(self, times: float, grown: float) -> float:
@@ -277,9 +277,10 @@ class Explained:
         """
         size = self.size(times * (1 - TAKEN) / grown)
         if not self.evidence.scanned.scans:
-            return size.reads.expected
+            return size.pages_read_per_second.expected
         scans = self._simulated(times, self.fitted.lookups[-1], strained=True).scans
-        return size.reads.expected - size.scans + math.fsum(scans.values())
+        expected = size.pages_read_per_second.expected - size.scan_pages_read_per_second
+        return expected + math.fsum(scans.values())
 
     def most(self, times: float) -> float:
         """The most pages read a second with a larger pool, where others take what they may; at most today's reads."""
@@ -306,6 +307,17 @@ class Explained:
         )
 
     def _bounds(self, times: float) -> _Bounds:
+        """With a size; the same question comes from several parts of an answer."""
+        if times not in self._answers:
+            self._answers[times] = self._within(times)
+        return self._answers[times]
+
+    @cached_property
+    def _answers(self) -> dict[float, _Bounds]:
+        """The bounds so far, by multiple of today's size."""
+        return {}
+
+    def _within(self, times: float) -> _Bounds:
         """With a size: a larger one reads no more than today's or any that is asked for between, and so on."""
         answer = _Bounds(self._today, self._today, self._today)
         if times == 1.0:
@@ -471,7 +483,7 @@ class Explained:
 
         return _Bounds(of(0.0), of(0.5), of(1.0))
 
-    def _by_table(self, answer: _Bounds) -> dict[str, Estimate]:
+    def _by_table(self, answer: _Bounds) -> dict[str, ExpectedReads]:
         """By table, those that are read most; the others as one."""
         tables = self.evidence.tables
         names = sorted(tables, key=lambda name: (-tables[name].reads, name))
@@ -514,8 +526,8 @@ def _counted(tables: int) -> str:
     return "one table" if tables == 1 else f"{tables} tables"
 
 
-def _ordered(then: float, low: float, high: float) -> Estimate:
-    return Estimate(then, min(low, then), max(high, then))
+def _ordered(then: float, low: float, high: float) -> ExpectedReads:
+    return ExpectedReads(expected=then, low=min(low, then), high=max(high, then))
 
 
 def _shares(then: Mapping[str, float], now: Mapping[str, float]) -> dict[str, float]:
@@ -523,8 +535,3 @@ def _shares(then: Mapping[str, float], now: Mapping[str, float]) -> dict[str, fl
     more = {name: max(0.0, then[name] - now[name]) for name in now}
     whole = math.fsum(more.values())
     return {name: increase / whole if whole else 1.0 / len(now) for name, increase in more.items()}
-
-
-def _filled(evidence: PoolEvidence) -> Iterator[Filled]:
-    for pages, read in evidence.filling:
-        yield Filled(pages * evidence.page_bytes, read * evidence.accesses)

@@ -15,7 +15,7 @@ from advisor.facts.base import over_pools
 from advisor.facts.spare import SpareFacts
 from advisor.observe.limits import MAY_READ
 from advisor.observe.window import Window, total
-from advisor.pool.curve import Curve
+from advisor.pool.curve import MissCurve
 from advisor.pool.settings import size_as_set
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
@@ -149,7 +149,7 @@ def with_hour(hours: Sequence[Hour], hour: Hour) -> tuple[Hour, ...]:
     return (*recent, hour)[-MEMORY.most_hours :]
 
 
-def hour(window: Window, curve: Curve | None) -> Hour | None:
+def hour(window: Window, curve: MissCurve | None) -> Hour | None:
     """What is to be remembered of an hour; None where no smaller pool can be answered for.
 
     While a pool has free pages, nothing was evicted from it. A smaller one that holds as much reads as much, whatever
@@ -172,9 +172,9 @@ def hour(window: Window, curve: Curve | None) -> Hour | None:
         sizes = (ReadsAtSize(enough, reads, reads),)
     else:
         sizes = tuple(
-            ReadsAtSize(smaller, point.reads.expected, point.reads.high)
+            ReadsAtSize(smaller, point.pages_read_per_second.expected, point.pages_read_per_second.high)
             for point in (curve.sizes if curve else ())
-            if (smaller := with_room(point.bytes)) < size and math.isfinite(point.reads.high)
+            if (smaller := with_room(point.bytes)) < size
         )
     if not sizes:
         return None

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from prometheus_client import Metric
 
-from advisor.pool.answer import table_subject
-from advisor.pool.curve import Curve, Estimate
+from advisor.pool.curve import ExpectedReads, MissCurve
 from advisor.pool.load import OTHERS
 from exporter.collectors.base import OTHER
 from exporter.exposition import Sample, Spec, assemble
@@ -45,35 +44,28 @@ SPECS = {
 }
 
 
-def families(curve: Curve | None) -> Iterator[Metric]:
+def families(curve: MissCurve | None) -> Iterator[Metric]:
     """The metric families of the last curve; none without one."""
     if curve is not None:
         yield from assemble(SPECS, _samples(curve))
 
 
-def _samples(curve: Curve) -> Iterator[Sample]:
+def _samples(curve: MissCurve) -> Iterator[Sample]:
     yield _AT, (), curve.at
-    for bound, reads in _bounds(curve.first_reads):
+    for bound, reads in _bounds(curve.first_pages_read_per_second):
         yield _FIRST, (bound,), reads
-    shown = _most_read(curve)
+    shown = [*curve.by_table()][:TABLES]
     for size in curve.sizes:
         times = f"{size.times:g}"
-        for bound, reads in _bounds(size.reads):
+        for bound, reads in _bounds(size.pages_read_per_second):
             yield _READS, (times, bound), reads
-        for name in shown:
-            if name in size.tables:
-                subject = {"schema": "", "table": OTHER.index} if name == OTHERS else table_subject(name)
-                for bound, reads in _bounds(size.tables[name]):
-                    yield _OF_TABLE, (subject["schema"], subject["table"], times, bound), reads
+        for table in size.tables:
+            if table.name in shown:
+                schema, name = table.subject.values()
+                labels = (schema, OTHER.index if table.name == OTHERS else name, times)
+                for bound, reads in _bounds(table.pages_read_per_second):
+                    yield _OF_TABLE, (*labels, bound), reads
 
 
-def _bounds(reads: Estimate) -> tuple[tuple[str, float], ...]:
+def _bounds(reads: ExpectedReads) -> tuple[tuple[str, float], ...]:
     return ("expected", reads.expected), ("low", reads.low), ("high", reads.high)
-
-
-def _most_read(curve: Curve) -> list[str]:
-    most: dict[str, float] = {}
-    for size in curve.sizes:
-        for name, reads in size.tables.items():
-            most[name] = max(reads.expected, most.get(name, 0.0))
-    return sorted(most, key=lambda name: (-most[name], name))[:TABLES]

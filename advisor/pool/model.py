@@ -11,7 +11,7 @@ from advisor.contract.recommendation import Change
 from advisor.facts import Facts, ScanFacts
 from advisor.models.lru.popularity import Pages
 from advisor.observe.window import Window
-from advisor.pool.curve import Size
+from advisor.pool.curve import PoolSize
 from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable, answerable
 from advisor.pool.estimate import Explained, explained
 from advisor.pool.fitting import NEGLIGIBLE, Loads
@@ -110,11 +110,10 @@ class PoolModel:
         """
         size = self.size(changes) if lookups is None and not strained else None
         if size is not None:
-            per_second = self.today.workload.scans_per_second
-            return ReadRates(size.per_pass, per_second, size.reads.expected - size.scans)
+            return self.explained.expected(float(size.times))
         return self.explained.reads(changes, self.loads[0] if lookups is None else lookups, strained=strained)
 
-    def size(self, changes: Mapping[str, float]) -> Size | None:
+    def size(self, changes: Mapping[str, float]) -> PoolSize | None:
         """The miss curve's answer; None where something else than the pool's size changes.
 
         Raises:

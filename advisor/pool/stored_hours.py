@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from advisor.files.stored import StoredItems
 from advisor.observe.window import Window
-from advisor.pool.curve import Curve
+from advisor.pool.curve import MissCurve
 from advisor.pool.hours import Hour, hour, with_hour
 from exporter.state_file import StateFile
 
@@ -31,7 +31,7 @@ class StoredHours:
         if self.hours:
             log.info("found a memory of %d hours", len(self.hours))
 
-    def remember(self, window: Window, curve: Curve | None) -> None:
+    def remember(self, window: Window, curve: MissCurve | None) -> None:
         """Remember an hour. This waits for the disk.
 
         Args:

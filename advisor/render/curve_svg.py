@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 
 from advisor.contract.templates import binary, duration, exact_binary, value_text
 from advisor.contract.visible import visible
-from advisor.pool.answer import ExpectedReads, MissCurve
+from advisor.pool.curve import ExpectedReads, MissCurve
 from advisor.render.phrases import shortened
 
 

@@ -9,7 +9,7 @@ from advisor.contract.recommendation import Number, tidy
 from advisor.contract.settings import setting_text
 from advisor.contract.templates import binary, duration, exact_binary, value_text
 from advisor.models.lru.scenario import Pass
-from advisor.pool.answer import MissCurve
+from advisor.pool.curve import MissCurve
 from advisor.pool.what_if import Amount, TableOutcome, WhatIf
 from advisor.render.blocks import Bar, Block, Cell, Heading, Paragraph, TextDocument, TextTable
 

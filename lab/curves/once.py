@@ -76,6 +76,6 @@ def judge(path: Path) -> Data:
         at_end = curve(history, _LONGEST)
     except Unanswerable as error:
         return job | {"unanswerable": str(error)}
-    size = at_end.at_times(TIMES)
-    assert size is not None  # noqa: S101 - it is among TIMES
-    return job | {"read": round(at_end.reads, 1), "least": round(size.reads.low / at_end.reads, 3)}
+    read = at_end.pages_read_per_second
+    [least] = [size.pages_read_per_second.low for size in at_end.sizes if size.times == TIMES]
+    return job | {"read": round(read, 1), "least": round(least / read, 3)}

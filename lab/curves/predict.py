@@ -51,13 +51,13 @@ def predict(measured: Data, path: Path) -> Data:
     except Unanswerable as error:
         return {"unanswerable": str(error)} | advice
     cpu = time.thread_time() - began
+    today = predicted.pages_read_per_second
+    by_times = {f"{size.times:g}": size.pages_read_per_second for size in predicted.sizes}
     return {
-        "reads": round(predicted.reads, 2),
+        "reads": round(today, 2),
         "sizes": {
-            f"{size.times:g}": [
-                round(reads / predicted.reads, 4) for reads in (size.reads.expected, size.reads.low, size.reads.high)
-            ]
-            for size in predicted.sizes
+            times: [round(pages / today, 4) for pages in (reads.expected, reads.low, reads.high)]
+            for times, reads in by_times.items()
         },
         "notes": list(predicted.notes),
         "cpu": round(cpu, 2),

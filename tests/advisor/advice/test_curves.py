@@ -10,7 +10,7 @@ import pytest
 
 from advisor.advice.curves import SCHEDULE, Curves
 from advisor.observe.window import Window
-from advisor.pool.curve import Curve
+from advisor.pool.curve import MissCurve
 from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
 from tests.advisor.advice.watching import Watched
@@ -63,10 +63,10 @@ class Watch:
                 await asyncio.sleep(0)
         return len(self.worker.asked) - before
 
-    async def ask(self, longest: float = LONGEST) -> Curve:
+    async def ask(self, longest: float = LONGEST) -> MissCurve:
         return await self.curves.asked(Window.of(self.source.history, longest), longest)
 
-    def last(self) -> Curve | None:
+    def last(self) -> MissCurve | None:
         return self.curves.last(self.window)
 
 

@@ -15,8 +15,7 @@ from click.testing import CliRunner, Result
 from advisor.cli.curve import curve as command
 from advisor.cli.main import main
 from advisor.pool import estimate
-from advisor.pool.answer import MissCurve, answer
-from advisor.pool.curve import TIMES, Curve
+from advisor.pool.curve import TIMES, MissCurve
 from advisor.pool.errors import Unanswerable
 from advisor.render import curve_svg, models, text
 from exporter.snapshot import Snapshot
@@ -24,7 +23,6 @@ from tests.advisor.building import capture, captured
 from tests.advisor.curves import curve, size
 
 SCAN = "mysql-9.7/repeated-scan"
-SERVER = str(captured(SCAN).latest.server)
 
 
 def run(*arguments: object) -> Result:
@@ -38,15 +36,20 @@ def refused(*arguments: object) -> str:
     return done.stderr.partition("Error: ")[2].removesuffix("\n")
 
 
+def halving(times: Sequence[float]) -> MissCurve:
+    """A curve whose reads halve where the pool doubles."""
+    return curve([size(multiple, 400.0 / multiple, items=300.0 / multiple) for multiple in times])
+
+
 class Estimated:
     """Stands for the model: a curve of the sizes that it is asked for."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[int, float, tuple[float, ...]]] = []
 
-    def __call__(self, history: Sequence[Snapshot], longest: float, times: Sequence[float]) -> Curve:
+    def __call__(self, history: Sequence[Snapshot], longest: float, times: Sequence[float]) -> MissCurve:
         self.asked.append((len(history), longest, tuple(times)))
-        return curve([size(each, 400.0 / each, items=300.0 / each) for each in times])
+        return halving(times)
 
 
 @pytest.fixture
@@ -61,7 +64,7 @@ def test_the_whole_recording_is_asked_for_the_usual_sizes(estimated: Estimated) 
     assert (done.exit_code, done.stderr) == (0, "")
     assert estimated.asked == [(len(captured(SCAN).snapshots), float("inf"), TIMES)]
     found = MissCurve.model_validate_json(done.stdout)
-    assert found == answer(curve([size(each, 400.0 / each, items=300.0 / each) for each in TIMES]), SERVER)
+    assert found == halving(TIMES).tidied()
     assert list(json.loads(done.stdout)) == list(MissCurve.model_fields)
 
 
@@ -71,7 +74,7 @@ def test_the_model_answers_for_a_real_recording() -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     window = captured(name)
     expected = estimate.curve(window.snapshots, float("inf"), (0.5, 1.0, 2.0))
-    assert MissCurve.model_validate_json(done.stdout) == answer(expected, str(window.latest.server))
+    assert MissCurve.model_validate_json(done.stdout) == expected.tidied()
     assert [each.times for each in expected.sizes] == [0.5, 1.0, 2.0]
 
 
@@ -90,7 +93,7 @@ def test_a_file_has_what_standard_output_has(
     done = run("--recording", capture(SCAN), "--format", style, "-o", tmp_path / "curve")
     assert (printed.exit_code, done.exit_code, done.output) == (0, 0, "")
     content = (tmp_path / "curve").read_text()
-    assert content == shown(answer(curve([size(each, 400.0 / each, items=300.0 / each) for each in TIMES]), SERVER))
+    assert content == shown(halving(TIMES).tidied())
     assert [line.rstrip() for line in printed.stdout.splitlines()] == content.splitlines()
     if style == "svg":
         ET.fromstring(content)  # noqa: S314 - made here
@@ -149,7 +152,7 @@ def test_a_full_disk_is_one_clear_line(estimated: Estimated) -> None:
     ],
 )
 def test_it_says_why_there_is_no_curve(monkeypatch: pytest.MonkeyPatch, recording: str, said: str) -> None:
-    def unanswerable(*_: Any) -> Curve:
+    def unanswerable(*_: Any) -> MissCurve:
         raise Unanswerable("accesses", "nothing explains what was measured")
 
     monkeypatch.setattr(estimate, "curve", unanswerable)
@@ -164,7 +167,7 @@ def test_it_needs_a_server_that_answers() -> None:
 
 
 def test_an_interruption_ends_it_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: Any) -> Curve:
+    def interrupted(*_: Any) -> MissCurve:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(estimate, "curve", interrupted)

@@ -19,9 +19,9 @@ from advisor.http import examples
 from advisor.http.guard import Guard
 from advisor.http.limits import Limits
 from advisor.observe.source import Replay
-from advisor.pool import estimate, metrics
-from advisor.pool.answer import MissCurve, answer
-from advisor.pool.curve import TIMES, Estimate, Size
+from advisor.pool import metrics
+from advisor.pool.curve import TIMES, MissCurve
+from advisor.pool.estimate import curve as pool_curve
 from advisor.pool.load import OTHERS
 from advisor.render import curve_svg, models
 from advisor.render import text as plain
@@ -29,13 +29,12 @@ from exporter.exposition import classic
 from exporter.snapshot import Snapshot
 from tests.advisor.advice.watching import rulebook
 from tests.advisor.building import capture, captured
-from tests.advisor.curves import curve, size
+from tests.advisor.curves import bounded, curve, estimate, pool_size, size
 from tests.advisor.http.standing import happens, still
 from tests.advisor.sidecar import problem, values
 from tests.unavailable import promtool_says
 
 SCAN = "mysql-9.7/change-buffer-off-resident"
-SERVER = str(captured(SCAN).latest.server)
 POLICY = "default-src 'none'; style-src '{}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox"
 
 
@@ -61,7 +60,7 @@ def asking(watched: Service) -> httpx.AsyncClient:
 
 
 def expected(longest: float = 3600.0) -> MissCurve:
-    return answer(estimate.curve(captured(SCAN).snapshots, longest), SERVER)
+    return pool_curve(captured(SCAN).snapshots, longest).tidied()
 
 
 @pytest.mark.parametrize(
@@ -153,7 +152,7 @@ def test_metrics_have_each_size_with_its_bounds_in_all_and_by_table() -> None:
         metrics.families(
             curve(
                 [size(0.5, 800.0, 0.1, items=600.0), size(1.0, 400.0, 0.0, items=9.0)],
-                first_reads=Estimate(20.0, 10.0, 30.0),
+                first_reads=bounded(20.0, 10.0, 30.0),
             )
         )
     )
@@ -202,8 +201,7 @@ def test_any_name_is_a_label() -> None:
 
 
 def test_what_the_model_sums_is_labelled_as_other_sums_are() -> None:
-    reads = Estimate(9.0, 8.0, 10.0)
-    summed = Size(1.0, 2.0**26, reads, tables={OTHERS: Estimate(3.0, 2.0, 4.0)})
+    summed = pool_size(1.0, estimate(9.0), tables={OTHERS: estimate(3.0)})
     found = series(metrics.families(curve([summed])))
     [(schema, value)] = {
         (dict(labels)["schema"], value)

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from advisor.http import examples
-from advisor.pool.answer import MissCurve, answer
+from advisor.pool.curve import MissCurve
 from advisor.pool.estimate import curve
 from advisor.pool.ranges import SettingRanges, ranges
 from advisor.pool.sweep import Sweep, sweep
@@ -71,5 +71,5 @@ def test_the_examples_are_real_answers() -> None:
     assert Sweep.model_validate(examples.SWEEP) == sweep(captured(RECORDING), PCT, points=7)
     assert SettingRanges.model_validate(examples.SETTINGS) == ranges(captured(RECORDING))
     window, shown = captured("mysql-9.7/hot-set-exceeds-pool"), examples.curve()
-    real = answer(curve(window.snapshots, math.inf, (0.5, 2.0)), str(window.latest.server))
+    real = curve(window.snapshots, math.inf, (0.5, 2.0)).tidied()
     assert MissCurve.model_validate(shown["application/json"]["example"]) == real

@@ -14,7 +14,7 @@ from advisor.facts import ScanFacts
 from advisor.models.lru.popularity import Pages
 from advisor.models.lru.scenario import Pool
 from advisor.models.lru.workload import TableScan, Workload
-from advisor.pool.curve import Estimate, Size
+from advisor.pool.curve import ExpectedReads, PoolSize
 from advisor.pool.estimate import Explained, explain
 from advisor.pool.evidence import PoolEvidence
 from advisor.pool.load import TableReads
@@ -116,8 +116,8 @@ def beside_scans(draw: st.DrawFn, scanned_tables: int) -> PoolEvidence:
     return replace(found, scanned=scanned, reads=found.reads + math.fsum(scanned.by_table.values()))
 
 
-def every(size: Size) -> list[Estimate]:
-    return [size.reads, *size.tables.values()]
+def every(size: PoolSize) -> list[ExpectedReads]:
+    return [size.pages_read_per_second, *(table.pages_read_per_second for table in size.tables)]
 
 
 def obey(found: PoolEvidence, times: tuple[float, ...]) -> None:
@@ -129,15 +129,15 @@ def obey(found: PoolEvidence, times: tuple[float, ...]) -> None:
             assert 0.0 <= reads.low <= reads.expected * (1 + 1e-9) + 1e-9
             assert reads.expected <= reads.high * (1 + 1e-9) + 1e-9 < math.inf
     for smaller, larger in pairwise(sizes):  # reads never rise with size
-        before, after = smaller.reads, larger.reads
+        before, after = smaller.pages_read_per_second, larger.pages_read_per_second
         assert after.low <= before.low * (1 + 1e-3) + 1e-6 * found.reads
         assert after.expected <= before.expected * (1 + 1e-3) + 1e-6 * found.reads
         assert after.high <= before.high * (1 + 1e-3) + 1e-6 * found.reads
-    today = next(size for size in sizes if size.times == 1.0)
-    assert today.reads == Estimate(found.reads, found.reads, found.reads)
-    first = explained(found).first_reads
-    assert sizes[-1].reads.expected <= first.expected * (1 + 1e-9) + 1e-9  # all that is asked for fits
-    assert sizes[-1].reads.high <= first.high + 0.03 * found.reads + 1e-9
+    [today] = [size.pages_read_per_second for size in sizes if size.times == 1.0]
+    assert {today.low, today.expected, today.high} == {found.reads}
+    first, largest = explained(found).first_reads, sizes[-1].pages_read_per_second
+    assert largest.expected <= first.expected * (1 + 1e-9) + 1e-9  # all that is asked for fits
+    assert largest.high <= first.high + 0.03 * found.reads + 1e-9
 
 
 @given(found=adversarial())
@@ -211,8 +211,8 @@ def test_no_independent_accesses_read_more_than_the_high_end_of_a_larger_pool(
     then = settle(pages, replace(held, young=held.young * times, old=held.old * times))
     assume(then is not None)
     assert then is not None
-    size = explained(found).size(times)
-    assert then.read <= size.reads.high * (1 + 1e-3) + 1e-6
+    high = explained(found).size(times).pages_read_per_second.high
+    assert then.read <= high * (1 + 1e-3) + 1e-6
 
 
 @given(pages=st.floats(1e3, 1e7), share=st.floats(0.1, 0.6), times=st.floats(1.1, 4.0), rate=st.floats(1e-3, 1.0))
@@ -221,7 +221,7 @@ def test_where_all_pages_are_alike_the_bounds_meet(pages: float, share: float, t
     held = Sublists(pages * share * 0.63, pages * share * 0.37, 0.0)
     found = state_of({"shop.orders": [Pages(pages, rate)]}, held)
     assert found is not None
-    reads = explained(found).size(times).reads
+    reads = explained(found).size(times).pages_read_per_second
     wanted = found.reads * max(0.0, (1 - share * times) / (1 - share))
     assert reads.expected == pytest.approx(wanted, abs=0.01 * found.reads)
     assert reads.high - reads.low <= 0.07 * found.reads
@@ -242,6 +242,6 @@ def test_twice_the_load_reads_twice_as_much(load: tuple[dict[str, list[Pages]], 
         seconds=found.seconds / factor,
     )
     for times in (0.5, 2.0):
-        once, more = (explained(each).size(times).reads for each in (found, faster))
+        once, more = (explained(each).size(times).pages_read_per_second for each in (found, faster))
         assert more.expected == pytest.approx(factor * once.expected, rel=2e-2, abs=1e-3 * faster.reads)
         assert more.high == pytest.approx(factor * once.high, rel=2e-2, abs=1e-3 * faster.reads)

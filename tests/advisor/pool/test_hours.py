@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -13,9 +12,10 @@ from hypothesis import strategies as st
 
 from advisor.facts.spare import SpareFacts
 from advisor.observe.window import Window
-from advisor.pool.curve import Curve, Estimate, Size
+from advisor.pool.curve import MissCurve
 from advisor.pool.hours import MEMORY, Hour, ReadsAtSize, hour, settings_digest, spare, with_hour
 from tests.advisor.building import pool, snapshot, variables
+from tests.advisor.curves import bounded, curve, pool_size
 
 MIB = 2.0**20
 TODAY = 1024 * MIB
@@ -206,12 +206,11 @@ def test_curves_that_come_more_often_than_once_an_hour_leave_no_moment_out_and_d
         assert other.began <= one.at
 
 
-def a_curve(at: float, reads: float = 2.0, high: float = 5.0) -> Curve:
-    sizes = []
-    for times in (0.5, 1.0, 2.0):
-        found = Estimate(reads, reads, reads if times >= 1 else high)
-        sizes.append(Size(times, TODAY * times, found))
-    return Curve(at, HOUR, TODAY, 16_384.0, reads, tuple(sizes))
+def a_curve() -> MissCurve:
+    """Half of today's size reads at most 5 pages a second; today's and twice its size read 2."""
+    most = {0.5: 5.0, 1.0: 2.0, 2.0: 2.0}
+    sizes = [pool_size(times, bounded(2.0, 2.0, high)) for times, high in most.items()]
+    return curve([size.model_copy(update={"bytes": TODAY * size.times}) for size in sizes])
 
 
 def watched(free: int, gained: int = 0) -> Window:
@@ -236,7 +235,7 @@ def watched(free: int, gained: int = 0) -> Window:
 
 def test_an_hour_has_the_smaller_sizes_of_its_curve() -> None:
     seen = watched(free=500)
-    made = hour(seen, a_curve(seen.latest.at))
+    made = hour(seen, a_curve())
     assert made is not None
     assert made.sizes == (ReadsAtSize(1.05 * TODAY / 2, 2.0, 5.0),)  # with room for what is beside the tables
     assert (made.seconds, made.reads, made.pool_bytes, made.settled) == (HOUR, 2.0, TODAY, True)
@@ -252,20 +251,15 @@ def test_a_pool_that_holds_as_much_reads_as_much_without_any_model() -> None:
     assert enough.bytes == pytest.approx((65_536 - 30_000 + 1_024 + 0.02 * 65_536) * 16_384, rel=1e-9)
     assert (enough.expected, enough.most) == (2.0, 2.0)
     # Nothing was evicted, so nothing tells how a pool reads that holds less.
-    assert hour(seen, a_curve(seen.latest.at)) == made
+    assert hour(seen, a_curve()) == made
 
 
 def test_a_full_pool_without_a_curve_is_not_remembered() -> None:
     assert hour(watched(free=500), None) is None
 
 
-def test_a_curve_without_a_bound_tells_nothing_of_a_size() -> None:
-    seen = watched(free=500)
-    assert hour(seen, a_curve(seen.latest.at, high=math.inf)) is None
-
-
 @pytest.mark.parametrize(("free", "gained", "settled"), [(500, 9_000, True), (30_000, 100, True), (30_000, 700, False)])
 def test_a_pool_is_settled_when_it_is_full_or_gains_no_more_pages(free: int, gained: int, settled: bool) -> None:  # noqa: FBT001 - a value
-    made = hour(watched(free=free, gained=gained), a_curve(0.0))
+    made = hour(watched(free=free, gained=gained), a_curve())
     assert made is not None
     assert made.settled is settled

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from advisor.observe.source import Replay
-from advisor.pool.answer import answer
-from advisor.pool.curve import TIMES, Estimate
+from advisor.pool.curve import TIMES, ExpectedReads
 from advisor.pool.errors import Unanswerable
 from advisor.pool.estimate import curve
 from advisor.render import curve_svg, models
@@ -29,25 +28,22 @@ ANSWERED = (
 )
 
 
-def ordered(reads: Estimate) -> bool:
+def ordered(reads: ExpectedReads) -> bool:
     return 0.0 <= reads.low <= reads.expected <= reads.high < math.inf
 
 
 @pytest.mark.parametrize("name", ANSWERED)
 def test_a_curve_has_its_bounds_in_order_and_is_shown_in_every_form(name: str) -> None:
-    window = captured(name)
-    found = curve(window.snapshots, math.inf)
-    assert [size.times for size in found.sizes] == list(TIMES)
-    assert all(before.bytes < after.bytes for before, after in pairwise(found.sizes))
-    for size in found.sizes:
-        assert ordered(size.reads), size
-        assert [table for table, reads in size.tables.items() if not ordered(reads)] == []
-    today = found.at_times(1.0)
-    assert today is not None
-    assert today.reads.low == today.reads.high == found.reads
-    shown = answer(found, str(window.latest.server))
-    assert "today" in plain.text(models.curve(shown))
-    assert "nan" not in curve_svg.svg(shown)
+    miss_curve = curve(captured(name).snapshots, math.inf)
+    assert [size.times for size in miss_curve.sizes] == list(TIMES)
+    assert all(before.bytes < after.bytes for before, after in pairwise(miss_curve.sizes))
+    for size in miss_curve.sizes:
+        assert ordered(size.pages_read_per_second), size
+        assert [table for table in size.tables if not ordered(table.pages_read_per_second)] == []
+    [today] = [size.pages_read_per_second for size in miss_curve.sizes if size.times == 1.0]
+    assert today.low == today.high == miss_curve.pages_read_per_second
+    assert "today" in plain.text(models.curve(miss_curve.tidied()))
+    assert "nan" not in curve_svg.svg(miss_curve.tidied())
 
 
 @pytest.mark.parametrize(
@@ -66,4 +62,5 @@ def test_evidence_that_contradicts_itself_has_an_answer(tmp_path: Path) -> None:
     text = gzip.decompress(capture("mysql-9.7/repeated-scan").read_bytes()).decode()
     recording = tmp_path / "recording.jsonl"
     recording.write_text(text.replace('"orders"', '"renamed"'))  # and its file is not
-    assert all(ordered(size.reads) for size in curve(Replay(recording).history, math.inf).sizes)
+    miss_curve = curve(Replay(recording).history, math.inf)
+    assert all(ordered(size.pages_read_per_second) for size in miss_curve.sizes)

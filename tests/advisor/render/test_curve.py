@@ -11,19 +11,18 @@ from xml.etree import ElementTree as ET
 import pytest
 from rich.console import Console
 
-from advisor.pool.answer import MissCurve, answer
-from advisor.pool.curve import Curve, Estimate, Size
+from advisor.pool.curve import MissCurve
 from advisor.render import curve_svg, models
 from advisor.render import text as plain
-from tests.advisor.curves import MIB, POOL, curve, estimate, size
+from tests.advisor.curves import MIB, POOL, bounded, curve, estimate, pool_size, size
 
 SVG = "{http://www.w3.org/2000/svg}"
 ODD = "a<b>&\"'</text><script>alert(1)</script>\x01\udc80\ufffe|[bold]"
 SIZES = ("0.25 ×", "0.5 ×", "0.75 ×", "today", "1.5 ×", "2 ×", "4 ×")
 
 
-def shown(found: Curve | None = None) -> MissCurve:
-    return answer(found or curve(), "mysql 9.7.4")
+def shown(found: MissCurve | None = None) -> MissCurve:
+    return (found or curve()).tidied()
 
 
 def printed(found: MissCurve, width: int, encoding: str = "utf-8") -> str:
@@ -93,7 +92,7 @@ def test_the_answer_has_the_curve_with_tidy_numbers_and_the_tables_the_most_read
 
 
 def test_a_name_with_a_dot_is_a_table_and_one_without_has_no_schema() -> None:
-    named = Size(1.0, POOL, estimate(1.0), tables={"shop.a.b": estimate(2.0), "else": estimate(1.0)})
+    named = pool_size(1.0, estimate(1.0), tables={"shop.a.b": estimate(2.0), "else": estimate(1.0)})
     assert [table.subject for table in shown(curve([named])).sizes[0].tables] == [
         {"schema": "shop", "table": "a.b"},
         {"schema": "", "table": "else"},
@@ -102,7 +101,7 @@ def test_a_name_with_a_dot_is_a_table_and_one_without_has_no_schema() -> None:
 
 def test_text_has_a_row_with_a_bar_for_each_size_and_the_tables() -> None:
     text = in_a_file(
-        shown(curve(filled={20.0 * MIB: 1200.0, 40.0 * MIB: 700.0}, first_reads=Estimate(12.5, 12.5, 12.5)))
+        shown(curve(filled={20.0 * MIB: 1200.0, 40.0 * MIB: 700.0}, first_reads=bounded(12.5, 12.5, 12.5)))
     )
     lines = text.splitlines()
     assert lines[:2] == [
@@ -159,7 +158,7 @@ def test_only_the_tables_with_the_most_reads_are_shown_and_the_rest_summed() -> 
 
 
 def test_a_picture_has_the_curve_with_its_band_and_todays_point() -> None:
-    root = picture(shown(curve(filled={20.0 * MIB: 1200.0}, first_reads=Estimate(10.0, 5.0, 12.0))))
+    root = picture(shown(curve(filled={20.0 * MIB: 1200.0}, first_reads=bounded(10.0, 5.0, 12.0))))
     line = pixels(root, "polyline", "expected")
     assert dots(root, "size") == line
     assert len(line) == len(SIZES)
@@ -188,8 +187,8 @@ def test_a_picture_loads_nothing_and_follows_the_readers_colours() -> None:
 
 
 def test_odd_names_stay_text_in_every_form() -> None:
-    named = Size(1.0, POOL, estimate(9.0), tables={f"{ODD}.{ODD}": estimate(9.0)})
-    found = answer(curve([named, size(2.0, 1.0)]), f"mysql {ODD}")
+    named = pool_size(1.0, estimate(9.0), tables={f"{ODD}.{ODD}": estimate(9.0)})
+    found = shown(curve([named, size(2.0, 1.0)], server=f"mysql {ODD}"))
     root = picture(found)
     assert not [*root.iter(f"{SVG}script")]
     assert any("</text><script>" in each for each in texts(root))
@@ -214,9 +213,7 @@ def test_no_reads_and_very_many_reads_are_drawn(reads: float) -> None:
 
 
 def test_a_single_size_and_an_exact_one_are_drawn() -> None:
-    reads = Estimate(5.0, 5.0, 5.0)
-    exact = Size(1.0, POOL, reads)
-    found = shown(curve([exact], reads=5.0))
+    found = shown(curve([size(1.0, 5.0, width=0.0)], reads=5.0))
     [(x, _)] = pixels(picture(found), "polyline", "expected")
     assert 78.0 < x < 700.0
     assert "█" * 48 in in_a_file(found)
