@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from advisor import facts
 from advisor.advice import evaluation
 from advisor.advice import metrics as advisor_metrics
 from advisor.advice.replay import Replaying
@@ -32,7 +33,7 @@ from advisor.render import fleet as fleet_document
 from advisor.render import models, text
 from advisor.render import outcomes as outcome_documents
 from advisor.render.blocks import TextDocument
-from advisor.rules import glossary, page
+from advisor.rules import page
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 from advisor.timeline.series import QUANTITIES
@@ -151,15 +152,16 @@ def rules_table() -> str:
 
 def names_tables() -> str:
     """Every name that expressions may use."""
+    groups = [(name, "", shape) for name, shape in facts.GROUPS.items()]
+    for for_each, (name, shape) in facts.LISTS.items():
+        groups.append((name, f", in rules with `for_each: {for_each}`", shape))
+    groups.append((facts.CHOICE, ", in rules with `choose`", facts.Choice))
     parts = []
-    for group in glossary.groups():
-        where = f", in rules with `for_each: {group.for_each}`" if group.for_each else ""
-        where = ", in rules with `choose`" if group.name == "choice" else where
-        parts.append(
-            f"**`{group.name}`**{where}: {group.about[0].lower()}{group.about[1:]}\n\n{glossary.table(group.names)}\n"
-        )
+    for name, where, shape in groups:
+        about, table = page.about(shape), page.names_table(facts.facts_in(name, shape))
+        parts.append(f"**`{name}`**{where}: {about[0].lower()}{about[1:]}\n\n{table}\n")
     parts.append(
-        f"**`setting`**: global variables as the server prints them.\n\n{glossary.table(glossary.settings())}\n"
+        f"**`setting`**: global variables as the server prints them.\n\n{page.names_table(facts.SETTING_FACTS)}\n"
     )
     return "\n".join(parts)
 

@@ -21,8 +21,8 @@ from advisor.contract.recommendation import (
 )
 from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import FactValue, fill
-from advisor.facts import choice
-from advisor.facts.harm import HarmFacts
+from advisor.facts import CHOICE
+from advisor.facts.beyond_window import HarmFacts
 from advisor.observe.window import Window
 from advisor.pool.errors import ACCEPTED_ERROR
 from advisor.pool.model import PoolModel
@@ -53,7 +53,7 @@ def recommendation(rule: Rule, model: PoolModel, values: FactValues, item: Any) 
     actions = tuple(_actions(rule, window.latest.server, values))
     if not (changed or actions):
         return None
-    value, sure = (values.get(f"{choice.GROUP}.{name}") for name in ("value", "confidence"))
+    value, sure = (values.get(f"{CHOICE}.{name}") for name in ("value", "confidence"))
     chosen = None if value is None else file.choose
     effect = _effect(rule, file.effect, values)
     certainty = 1.0 if sure is None else _sure(float(sure), effect)

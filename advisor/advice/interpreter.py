@@ -15,8 +15,7 @@ from advisor.advice.trace import Evaluation, Refusal, Verdict
 from advisor.advice.values import FactValues, missing_fact, values_of
 from advisor.contract.recommendation import Blind, Failed, fingerprint
 from advisor.contract.templates import FactValue, fill
-from advisor.facts import choice
-from advisor.facts.choice import Choice
+from advisor.facts import Choice
 from advisor.ledger.entry import Outcome
 from advisor.ledger.harm import harms
 from advisor.observe.limits import LEAST_SECONDS, MAY_READ
@@ -265,7 +264,9 @@ class Evaluator:
         """
         chosen = rule.file.choose
         refusals, unsettled = self._conditions(rule, values)
-        undecided = isinstance(unsettled, Missing) and chosen is not None and unsettled.name in choice.VOCABULARY
+        undecided = (
+            isinstance(unsettled, Missing) and chosen is not None and unsettled.name.startswith(f"{facts.CHOICE}.")
+        )
         if unsettled is not None and not undecided:
             raise unsettled
         if not refusals:
@@ -278,7 +279,7 @@ class Evaluator:
             if undecided:  # a condition needs the choice, and the choice needs its bound
                 raise
             return []
-        values |= facts.values_by_name(choice.GROUP, self._chosen(chosen, item, at_most))
+        values |= facts.values_by_name(facts.CHOICE, self._chosen(chosen, item, at_most))
         refusals, unsettled = self._conditions(rule, values)
         if unsettled is not None:
             raise unsettled

@@ -11,38 +11,36 @@ from dataclasses import dataclass, field, is_dataclass
 from functools import cached_property
 from typing import Any, get_type_hints
 
-from advisor.contract.settings import SETTINGS, SettingValue
-from advisor.facts.base import Fact, fact_fields, values_by_name, vocabulary
+from advisor.contract.settings import SETTINGS, Setting, SettingValue
+from advisor.facts.base import Fact, facts_in, values_by_name
+from advisor.facts.beyond_window import Choice, HarmFacts, SpareFacts
 from advisor.facts.blind_spots import BlindSpotFacts, blind_spots
 from advisor.facts.change_buffer import ChangeBufferFacts, change_buffer
 from advisor.facts.counts import CountFacts, counts
 from advisor.facts.ddl import DdlFacts, ddl
-from advisor.facts.harm import HarmFacts
 from advisor.facts.io import IoFacts, io
 from advisor.facts.machine import MachineFacts, machine
-from advisor.facts.parallel import ParallelFacts, parallel
-from advisor.facts.parallel_reads import ParallelReadFacts, parallel_reads
+from advisor.facts.parallel import ParallelFacts, ParallelReadFacts, parallel, parallel_reads
 from advisor.facts.pool import PoolFacts, pool
 from advisor.facts.scans import ScanFacts, scans
-from advisor.facts.server import ServerFacts, server
-from advisor.facts.spare import SpareFacts
+from advisor.facts.server import ServerFacts, WindowFacts, server
 from advisor.facts.statistics import StatisticsFacts, statistics
-from advisor.facts.window import WindowFacts
 from advisor.observe.window import Window
 
 __all__ = [
+    "CHOICE",
     "GROUPS",
     "LISTS",
     "LIST_SECTIONS",
+    "SETTING_FACTS",
+    "Choice",
     "Fact",
     "Facts",
     "ScanFacts",
-    "fact_fields",
     "facts",
-    "setting_vocabulary",
-    "sql_names",
+    "facts_in",
+    "names",
     "values_by_name",
-    "vocabulary",
 ]
 
 
@@ -86,8 +84,6 @@ LISTS: dict[str, tuple[str, type]] = {
     "harms": ("harm", HarmFacts),
 }
 """What ``for_each`` may name: the name of one item in expressions, and its class."""
-
-
 LIST_SECTIONS: dict[str, tuple[str, ...]] = {
     "scans": ("index_sizes", "table_scans", "count_statements"),
     "counted": ("count_statements",),
@@ -96,20 +92,37 @@ LIST_SECTIONS: dict[str, tuple[str, ...]] = {
     "blind_spots": (),
     "harms": (),
 }
-"""The sections that tell what is in a list: without one of them items may be missing from it."""
+"""The sections that show the items of a list: without one of them items may be missing from it."""
+CHOICE = "choice"
+"""What the names of a model's choice begin with, in rules with ``choose``."""
 
 
-def setting_vocabulary() -> dict[str, type]:
-    """``setting.<name>`` for every known setting."""
-    return {f"setting.{name}": float if setting.kind == "number" else str for name, setting in SETTINGS.items()}
+def _meaning(setting: Setting) -> str:
+    if setting.kind == "number":
+        return setting.unit or "a whole number"
+    return ", ".join(f"`{word}`" for word in setting.words_on(None)) or "a text"
 
 
-def sql_names() -> frozenset[str]:
-    """The texts that SQL takes as they are."""
-    groups = (*GROUPS.items(), *LISTS.values())
-    return frozenset(
-        f"{group}.{fact.name}" for group, shape in groups for fact in fact_fields(shape) if fact.meaning.sql
-    )
+SETTING_FACTS = tuple(
+    Fact(f"setting.{name}", float if setting.kind == "number" else str, _meaning(setting))
+    for name, setting in SETTINGS.items()
+)
+"""Every known setting, with its unit or its words."""
+
+
+def names(for_each: str | None, *, choose: bool) -> dict[str, Fact]:
+    """The names that a rule's expressions may use.
+
+    Args:
+        for_each: The list on whose items the rule works.
+        choose: Whether a model chooses a value for the rule.
+
+    Raises:
+        KeyError: There is no such list.
+    """
+    shapes = [*GROUPS.items(), *([LISTS[for_each]] if for_each else []), *([(CHOICE, Choice)] if choose else [])]
+    in_groups = (fact for group, shape in shapes for fact in facts_in(group, shape))
+    return {fact.name: fact for fact in (*SETTING_FACTS, *in_groups)}
 
 
 def facts(

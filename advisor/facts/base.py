@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
-from types import MappingProxyType, NoneType
+from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from advisor.observe.window import Window, known_total
@@ -17,66 +17,76 @@ from exporter.snapshot import Snapshot
 SECONDARY = "__secondary__"
 """Index name of all secondary indexes of a table together, where only their sum is known: INFORMATION_SCHEMA.TABLES."""
 _KINDS: tuple[type, ...] = (float, str, bool)
-NO_FACT = MappingProxyType({"fact": False})
-"""Metadata of a field that is none: expressions cannot name it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Meaning:
-    """The meaning of a fact, in the annotation of its field: ``Annotated[float | None, Meaning("…", unit="pages")]``.
-
-    Attributes:
-        text: One or more sentences.
-        unit: Of a number; empty where it has none, and for texts and truth values.
-        sql: Whether it is a text that SQL takes as it is: quoted, and nothing of the owner's is outside the quotes.
-    """
-
-    text: str
-    unit: str = ""
-    sql: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact as its field declares it.
+    """A name that rule expressions may use.
 
     Attributes:
-        name: Of the field; expressions put the name of the group and a dot before it.
+        name: With its group: pool.free_pages.
         kind: float, str or bool.
+        meaning: One or more sentences.
+        unit: Of a number; empty where it has none, and for texts and truth values.
+        sql: Whether it is a text that SQL takes as it is: quoted, and nothing of the owner's is outside the quotes.
     """
 
     name: str
     kind: type
-    meaning: Meaning
+    meaning: str
+    unit: str = ""
+    sql: bool = False
+
+
+def fact(meaning: str, *, unit: str = "", sql: bool = False, default: Any = MISSING) -> Any:
+    """A field of a class of facts, described as in Fact. Expressions cannot name a field that is none."""
+    return field(default=default, metadata={"meaning": meaning, "unit": unit, "sql": sql})
+
+
+def maybe(meaning: str, *, unit: str = "", sql: bool = False) -> Any:
+    """The same for a fact that may be unknown, None by default."""
+    return fact(meaning, unit=unit, sql=sql, default=None)
 
 
 @cache
-def fact_fields(shape: type) -> tuple[Fact, ...]:
-    """The facts of a class, in the order of its fields.
+def facts_in(group: str, shape: type) -> tuple[Fact, ...]:
+    """The facts of a class, in the order of its fields, with the name that expressions give to the group.
 
     Raises:
-        TypeError: A field without NO_FACT is not ``Annotated`` with a Meaning, or is neither a float, a str nor a bool.
+        TypeError: A fact is neither a float, a str nor a bool.
     """
-    hints = get_type_hints(shape, include_extras=True)
-    return tuple(_fact(shape, field.name, hints[field.name]) for field in fields(shape) if field.metadata != NO_FACT)
+    hints = get_type_hints(shape)
+    return tuple(
+        Fact(f"{group}.{field.name}", _kind(shape, field.name, hints[field.name]), **field.metadata)
+        for field in fields(shape)
+        if field.metadata
+    )
 
 
-def _fact(shape: type, name: str, hint: Any) -> Fact:
-    kind, *extras = get_args(hint) or (None,)
-    kinds = [one for one in get_args(kind) or (kind,) if one is not NoneType]
-    if len(kinds) != 1 or kinds[0] not in _KINDS or not extras or not isinstance(extras[0], Meaning):
-        raise TypeError(f"{shape.__name__}.{name} must be Annotated[float, str or bool, Meaning(…)]")
-    return Fact(name, kinds[0], extras[0])
-
-
-def vocabulary(group: str, shape: type) -> dict[str, type]:
-    """The names that a class of facts gives to expressions, with their types: float, str or bool."""
-    return {f"{group}.{fact.name}": fact.kind for fact in fact_fields(shape)}
+def _kind(shape: type, name: str, hint: Any) -> type:
+    kinds = [kind for kind in get_args(hint) or (hint,) if kind is not NoneType]
+    if len(kinds) != 1 or kinds[0] not in _KINDS:
+        raise TypeError(f"{shape.__name__}.{name} must be a float, str or bool, or None")
+    return kinds[0]  # type: ignore[no-any-return]
 
 
 def values_by_name(group: str, facts: Any) -> dict[str, float | str | bool | None]:
     """The values under their names in expressions."""
-    return {f"{group}.{fact.name}": getattr(facts, fact.name) for fact in fact_fields(facts.__class__)}
+    begin = len(group) + 1
+    return {fact.name: getattr(facts, fact.name[begin:]) for fact in facts_in(group, facts.__class__)}
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """Facts about a table."""
+
+    schema: str = fact("Schema of the table.")
+    table: str = fact("Name of the table.")
+
+    @property
+    def subject(self) -> dict[str, str]:
+        """The subject of a finding."""
+        return {"schema": self.schema, "table": self.table}
 
 
 def ratio(dividend: float | None, divisor: float | None) -> float | None:

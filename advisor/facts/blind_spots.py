@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
-from advisor.facts.base import Meaning
+from advisor.facts.base import fact
 from advisor.observe.window import Window
 from exporter.snapshot import ReadOutcome
 
@@ -28,18 +27,16 @@ _UNDO = {
 class BlindSpotFacts:
     """Sources that the same cure would open."""
 
-    sources: Annotated[str, Meaning("Names of the sources, with commas.")]
-    count: Annotated[float, Meaning("Number of sources.", unit="sources")]
-    reason: Annotated[str, Meaning("Why the sources are shut, in the words of the first.")]
-    cure: Annotated[str, Meaning("What opens the sources.", sql=True)]
-    statement: Annotated[
-        bool, Meaning("Whether the cure is a statement, and not a line of the option file or of the configuration.")
-    ]
-    undo: Annotated[
-        str, Meaning("Statement that takes the cure back; empty where the cure is not a statement.", sql=True)
-    ]
-    rules: Annotated[str, Meaning("Rules that need the sources, with commas; empty where none does.")]
-    rule_count: Annotated[float, Meaning("Number of rules that need the sources.", unit="rules")]
+    sources: str = fact("Names of the sources, with commas.")
+    count: float = fact("Number of sources.", unit="sources")
+    reason: str = fact("Why the sources are shut, in the words of the first.")
+    cure: str = fact("What opens the sources.", sql=True)
+    statement: bool = fact(
+        "Whether the cure is a statement, and not a line of the option file or of the configuration."
+    )
+    undo: str = fact("Statement that takes the cure back; empty where the cure is not a statement.", sql=True)
+    rules: str = fact("Rules that need the sources, with commas; empty where none does.")
+    rule_count: float = fact("Number of rules that need the sources.", unit="rules")
 
     @property
     def subject(self) -> dict[str, str]:

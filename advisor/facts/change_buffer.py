@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated
 
-from advisor.facts.base import Meaning, metric, ratio
+from advisor.facts.base import maybe, metric, ratio
 from advisor.facts.machine import machine
 from advisor.facts.write_reads import NON_UNIQUE, write_reads
 from advisor.models.change_buffer import Buffer, Changes, Steady, operations_per_page, pages_with_changes, steady
@@ -40,118 +39,76 @@ _NEARLY = 1.15
 class ChangeBufferFacts:
     """The change buffer over the window."""
 
-    merges: Annotated[
-        float | None, Meaning("Pages over the window whose waiting changes were applied.", unit="pages")
-    ] = None
-    merged_operations: Annotated[
-        float | None,
-        Meaning("Changes that merges applied over the window: inserts, delete marks and deletes.", unit="changes"),
-    ] = None
-    operations_per_merge: Annotated[
-        float | None, Meaning("Changes that a merge applied over the window.", unit="changes")
-    ] = None
-    merges_per_second: Annotated[float | None, Meaning("Merges over the window.", unit="merges/s")] = None
-    size_pages: Annotated[float | None, Meaning("Size of its tree; an empty one has one page.", unit="pages")] = None
-    max_pages: Annotated[
-        float | None, Meaning("Largest size that innodb_change_buffer_max_size allows.", unit="pages")
-    ] = None
-    grown_pages: Annotated[float | None, Meaning("Growth over the window; negative when it shrank.", unit="pages")] = (
-        None
+    merges: float | None = maybe("Pages over the window whose waiting changes were applied.", unit="pages")
+    merged_operations: float | None = maybe(
+        "Changes that merges applied over the window: inserts, delete marks and deletes.", unit="changes"
     )
-    buffered_operations: Annotated[
-        float | None, Meaning("Changes that wait in it, by the size of the entries of the indexes.", unit="changes")
-    ] = None
-    drain_reads: Annotated[
-        float | None,
-        Meaning(
-            "Pages to read until it is empty, by the model: from operations_per_merge, and at most all leaf pages of "
-            "the indexes. Not known where nothing was merged.",
-            unit="pages",
-        ),
-    ] = None
-    drain_seconds: Annotated[
-        float | None,
-        Meaning(
-            "Time of drain_reads one after the other, each as long as a read took over the window, and at least 5 ms "
-            "on a hard disk, whatever the page cache did. A lower bound: pages are written too.",
-            unit="seconds",
-        ),
-    ] = None
-    written_leaf_pages: Annotated[
-        float | None,
-        Meaning("Leaf pages of the non-unique secondary indexes of the tables that were read from disk.", unit="pages"),
-    ] = None
-    resident_share: Annotated[
-        float | None,
-        Meaning(
-            "Share of written_leaf_pages that is in the pool, by INNODB_CACHED_INDEXES, whose counts drift: 0.05 to "
-            "0.33 where 0.2 was resident (9.7.4). Not known before MySQL 8.0 and on MariaDB.",
-            unit="0 to 1",
-        ),
-    ] = None
-    index_changes_per_second: Annotated[
-        float | None,
-        Meaning(
-            "Rows inserted and updated, times the non-unique secondary indexes of their table. At most: an update may "
-            "change none of the indexed columns.",
-            unit="changes/s",
-        ),
-    ] = None
-    least_write_reads_per_second: Annotated[
-        float | None,
-        Meaning(
-            "Pages of these indexes that new entries read, at least: the reads of the tables that rows fetched, range "
-            "estimates, deletes and the other indexes do not explain.",
-            unit="pages/s",
-        ),
-    ] = None
-    most_write_reads_per_second: Annotated[
-        float | None,
-        Meaning(
-            "The same at most: one for each entry, and as many as fit into the time that statements spent on writes.",
-            unit="pages/s",
-        ),
-    ] = None
-    write_reads_per_second: Annotated[float | None, Meaning("The middle of the two.", unit="pages/s")] = None
-    most_entry_reads_per_second: Annotated[
-        float | None,
-        Meaning(
-            "Pages of these indexes that inserts and updates read, at most: for new entries, and for the old ones of "
-            "updated rows.",
-            unit="pages/s",
-        ),
-    ] = None
-    entry_reads_per_second: Annotated[
-        float | None, Meaning("The middle of the least and the most of these.", unit="pages/s")
-    ] = None
-    expected_operations_per_merge: Annotated[
-        float | None,
-        Meaning(
-            "Changes that a merge applies by the model at today's settings of the buffer: of the merged changes, or "
-            "of write_reads_per_second where none are buffered. MySQL only.",
-            unit="changes",
-        ),
-    ] = None
-    expected_reads_per_second: Annotated[
-        float | None,
-        Meaning("Pages read for these changes by the model at today's settings. MySQL only.", unit="pages/s"),
-    ] = None
-    best_max_size: Annotated[
-        float | None,
-        Meaning(
-            "The innodb_change_buffer_max_size, from today's to 25, that is worth its pages by the model. MySQL only.",
-            unit="percent of the pool",
-        ),
-    ] = None
-    best_operations_per_merge: Annotated[
-        float | None, Meaning("Changes that a merge applies by the model at best_max_size.", unit="changes")
-    ] = None
-    best_reads_per_second: Annotated[
-        float | None, Meaning("Pages read for these changes by the model at best_max_size.", unit="pages/s")
-    ] = None
-    best_pages: Annotated[float | None, Meaning("Size of the buffer by the model at best_max_size.", unit="pages")] = (
-        None
+    operations_per_merge: float | None = maybe("Changes that a merge applied over the window.", unit="changes")
+    merges_per_second: float | None = maybe("Merges over the window.", unit="merges/s")
+    size_pages: float | None = maybe("Size of its tree; an empty one has one page.", unit="pages")
+    max_pages: float | None = maybe("Largest size that innodb_change_buffer_max_size allows.", unit="pages")
+    grown_pages: float | None = maybe("Growth over the window; negative when it shrank.", unit="pages")
+    buffered_operations: float | None = maybe(
+        "Changes that wait in it, by the size of the entries of the indexes.", unit="changes"
     )
+    drain_reads: float | None = maybe(
+        "Pages to read until it is empty, by the model: from operations_per_merge, and at most all leaf pages of "
+        "the indexes. Not known where nothing was merged.",
+        unit="pages",
+    )
+    drain_seconds: float | None = maybe(
+        "Time of drain_reads one after the other, each as long as a read took over the window, and at least 5 ms "
+        "on a hard disk, whatever the page cache did. A lower bound: pages are written too.",
+        unit="seconds",
+    )
+    written_leaf_pages: float | None = maybe(
+        "Leaf pages of the non-unique secondary indexes of the tables that were read from disk.", unit="pages"
+    )
+    resident_share: float | None = maybe(
+        "Share of written_leaf_pages that is in the pool, by INNODB_CACHED_INDEXES, whose counts drift: 0.05 to "
+        "0.33 where 0.2 was resident (9.7.4). Not known before MySQL 8.0 and on MariaDB.",
+        unit="0 to 1",
+    )
+    index_changes_per_second: float | None = maybe(
+        "Rows inserted and updated, times the non-unique secondary indexes of their table. At most: an update may "
+        "change none of the indexed columns.",
+        unit="changes/s",
+    )
+    least_write_reads_per_second: float | None = maybe(
+        "Pages of these indexes that new entries read, at least: the reads of the tables that rows fetched, range "
+        "estimates, deletes and the other indexes do not explain.",
+        unit="pages/s",
+    )
+    most_write_reads_per_second: float | None = maybe(
+        "The same at most: one for each entry, and as many as fit into the time that statements spent on writes.",
+        unit="pages/s",
+    )
+    write_reads_per_second: float | None = maybe("The middle of the two.", unit="pages/s")
+    most_entry_reads_per_second: float | None = maybe(
+        "Pages of these indexes that inserts and updates read, at most: for new entries, and for the old ones of "
+        "updated rows.",
+        unit="pages/s",
+    )
+    entry_reads_per_second: float | None = maybe("The middle of the least and the most of these.", unit="pages/s")
+    expected_operations_per_merge: float | None = maybe(
+        "Changes that a merge applies by the model at today's settings of the buffer: of the merged changes, or "
+        "of write_reads_per_second where none are buffered. MySQL only.",
+        unit="changes",
+    )
+    expected_reads_per_second: float | None = maybe(
+        "Pages read for these changes by the model at today's settings. MySQL only.", unit="pages/s"
+    )
+    best_max_size: float | None = maybe(
+        "The innodb_change_buffer_max_size, from today's to 25, that is worth its pages by the model. MySQL only.",
+        unit="percent of the pool",
+    )
+    best_operations_per_merge: float | None = maybe(
+        "Changes that a merge applies by the model at best_max_size.", unit="changes"
+    )
+    best_reads_per_second: float | None = maybe(
+        "Pages read for these changes by the model at best_max_size.", unit="pages/s"
+    )
+    best_pages: float | None = maybe("Size of the buffer by the model at best_max_size.", unit="pages")
 
 
 @dataclass(frozen=True, slots=True)

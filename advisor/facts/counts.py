@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated
 
 from advisor.contract.sql import identifier
-from advisor.facts.base import SECONDARY, Meaning, ratio
+from advisor.facts.base import SECONDARY, TableFacts, maybe, ratio
 from advisor.models.index_size import index_pages
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
@@ -20,46 +19,30 @@ _COLUMN_BYTES = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class CountFacts:
+class CountFacts(TableFacts):
     """A table that SELECT COUNT(*) without WHERE counted in the window."""
 
-    schema: Annotated[str, Meaning("Schema of the table.")]
-    table: Annotated[str, Meaning("Name of the table.")]
-    counts: Annotated[float | None, Meaning("COUNT(*) of it in the window.", unit="counts")] = None
-    counts_per_hour: Annotated[float | None, Meaning("COUNT(*) of it in an hour.", unit="counts/h")] = None
-    seconds: Annotated[float | None, Meaning("Time of one COUNT(*).", unit="seconds")] = None
-    rows: Annotated[float | None, Meaning("Rows of the table, as last estimated.", unit="rows")] = None
-    pages: Annotated[float | None, Meaning("Size of its clustered index.", unit="pages")] = None
-    bytes: Annotated[float | None, Meaning("Size of its clustered index.", unit="bytes")] = None
-    has_secondary: Annotated[bool | None, Meaning("Whether it has a secondary index.")] = None
-    secondary: Annotated[str | None, Meaning("Name of its smallest secondary index; empty without one.")] = None
-    secondary_pages: Annotated[
-        float | None, Meaning("Size of its smallest secondary index; 0 without one.", unit="pages")
-    ] = None
-    key: Annotated[
-        str | None,
-        Meaning(
-            "Columns of its primary key as SQL quotes them, with commas; empty where it has none or they are not "
-            "known.",
-            sql=True,
-        ),
-    ] = None
-    key_index_pages: Annotated[
-        float | None,
-        Meaning(
-            "Size that a secondary index on the primary key's columns would have. Each column counts as 8 bytes, a "
-            "BIGINT: shorter ones need less, texts more.",
-            unit="pages",
-        ),
-    ] = None
-    clustered_by_bug: Annotated[
-        bool | None, Meaning("Whether the server counts by the clustered index although it has a smaller one.")
-    ] = None
-
-    @property
-    def subject(self) -> dict[str, str]:
-        """The subject of a finding."""
-        return {"schema": self.schema, "table": self.table}
+    counts: float | None = maybe("COUNT(*) of it in the window.", unit="counts")
+    counts_per_hour: float | None = maybe("COUNT(*) of it in an hour.", unit="counts/h")
+    seconds: float | None = maybe("Time of one COUNT(*).", unit="seconds")
+    rows: float | None = maybe("Rows of the table, as last estimated.", unit="rows")
+    pages: float | None = maybe("Size of its clustered index.", unit="pages")
+    bytes: float | None = maybe("Size of its clustered index.", unit="bytes")
+    has_secondary: bool | None = maybe("Whether it has a secondary index.")
+    secondary: str | None = maybe("Name of its smallest secondary index; empty without one.")
+    secondary_pages: float | None = maybe("Size of its smallest secondary index; 0 without one.", unit="pages")
+    key: str | None = maybe(
+        "Columns of its primary key as SQL quotes them, with commas; empty where it has none or they are not known.",
+        sql=True,
+    )
+    key_index_pages: float | None = maybe(
+        "Size that a secondary index on the primary key's columns would have. Each column counts as 8 bytes, a "
+        "BIGINT: shorter ones need less, texts more.",
+        unit="pages",
+    )
+    clustered_by_bug: bool | None = maybe(
+        "Whether the server counts by the clustered index although it has a smaller one."
+    )
 
 
 def counts(window: Window) -> list[CountFacts]:

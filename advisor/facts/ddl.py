@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Annotated
 
-from advisor.facts.base import Meaning
+from advisor.facts.base import maybe
 from advisor.models import ddl as model
 from advisor.models.index_size import key_bytes
 from advisor.observe.window import Window
@@ -29,59 +28,39 @@ class DdlFacts:
     work is predicted for a build of it alone.
     """
 
-    builds: Annotated[
-        float | None,
-        Meaning("ALTER TABLE and CREATE INDEX statements of any kind that ended in the window.", unit="statements"),
-    ] = None
-    build_seconds: Annotated[float | None, Meaning("Time spent in these statements.", unit="seconds")] = None
-    seen: Annotated[
-        bool | None, Meaning("Whether an index build was in progress at any collection, or such a statement ended.")
-    ] = None
-    threads: Annotated[
-        float | None, Meaning("Index build threads at work at the newest collection.", unit="threads")
-    ] = None
-    memory_bytes: Annotated[
-        float | None, Meaning("Memory that index builds used at the newest collection.", unit="bytes")
-    ] = None
-    schema: Annotated[str | None, Meaning("Schema of the index that work is predicted for.")] = None
-    table: Annotated[str | None, Meaning("Table of that index.")] = None
-    index: Annotated[str | None, Meaning("Name of that index.")] = None
-    built: Annotated[bool | None, Meaning("Whether it was built in the window.")] = None
-    entries: Annotated[float | None, Meaning("Entries of that index.", unit="entries")] = None
-    index_bytes: Annotated[
-        float | None,
-        Meaning(
-            "Size of all its entries, without the overhead of pages; 0 where there is no secondary index.",
-            unit="bytes",
-        ),
-    ] = None
-    sort_buffer_bytes: Annotated[float | None, Meaning("Sort buffer of each reader thread.", unit="bytes")] = None
-    merge_passes: Annotated[
-        float | None, Meaning("How often an entry is merged, for the thread with the most entries.", unit="passes")
-    ] = None
-    written_bytes: Annotated[
-        float | None, Meaning("What a build writes to temporary files; it reads as much.", unit="bytes")
-    ] = None
-    enough_buffer_bytes: Annotated[
-        float | None,
-        Meaning(
-            "Smallest innodb_ddl_buffer_size that leaves one merge pass, or what a tenth of the free memory allows.",
-            unit="bytes",
-        ),
-    ] = None
-    enough_passes: Annotated[float | None, Meaning("Merge passes with enough_buffer_bytes.", unit="passes")] = None
-    enough_written_bytes: Annotated[
-        float | None, Meaning("What a build writes to temporary files with enough_buffer_bytes.", unit="bytes")
-    ] = None
-    reader_threads: Annotated[
-        float | None, Meaning("Threads that sort, by innodb_parallel_read_threads.", unit="threads")
-    ] = None
-    fed_reader_threads: Annotated[
-        float | None, Meaning("The same, limited to the number of cores.", unit="threads")
-    ] = None
-    fed_written_bytes: Annotated[
-        float | None, Meaning("What a build writes to temporary files with fed_reader_threads.", unit="bytes")
-    ] = None
+    builds: float | None = maybe(
+        "ALTER TABLE and CREATE INDEX statements of any kind that ended in the window.", unit="statements"
+    )
+    build_seconds: float | None = maybe("Time spent in these statements.", unit="seconds")
+    seen: bool | None = maybe("Whether an index build was in progress at any collection, or such a statement ended.")
+    threads: float | None = maybe("Index build threads at work at the newest collection.", unit="threads")
+    memory_bytes: float | None = maybe("Memory that index builds used at the newest collection.", unit="bytes")
+    schema: str | None = maybe("Schema of the index that work is predicted for.")
+    table: str | None = maybe("Table of that index.")
+    index: str | None = maybe("Name of that index.")
+    built: bool | None = maybe("Whether it was built in the window.")
+    entries: float | None = maybe("Entries of that index.", unit="entries")
+    index_bytes: float | None = maybe(
+        "Size of all its entries, without the overhead of pages; 0 where there is no secondary index.", unit="bytes"
+    )
+    sort_buffer_bytes: float | None = maybe("Sort buffer of each reader thread.", unit="bytes")
+    merge_passes: float | None = maybe(
+        "How often an entry is merged, for the thread with the most entries.", unit="passes"
+    )
+    written_bytes: float | None = maybe("What a build writes to temporary files; it reads as much.", unit="bytes")
+    enough_buffer_bytes: float | None = maybe(
+        "Smallest innodb_ddl_buffer_size that leaves one merge pass, or what a tenth of the free memory allows.",
+        unit="bytes",
+    )
+    enough_passes: float | None = maybe("Merge passes with enough_buffer_bytes.", unit="passes")
+    enough_written_bytes: float | None = maybe(
+        "What a build writes to temporary files with enough_buffer_bytes.", unit="bytes"
+    )
+    reader_threads: float | None = maybe("Threads that sort, by innodb_parallel_read_threads.", unit="threads")
+    fed_reader_threads: float | None = maybe("The same, limited to the number of cores.", unit="threads")
+    fed_written_bytes: float | None = maybe(
+        "What a build writes to temporary files with fed_reader_threads.", unit="bytes"
+    )
 
 
 def ddl(window: Window) -> DdlFacts:

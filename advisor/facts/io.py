@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
 
-from advisor.facts.base import Meaning, over_pools, ratio
+from advisor.facts.base import maybe, over_pools, ratio
 from advisor.observe.window import Window
 from exporter.collectors.innodb_status import checkpoint_age, checkpoint_age_limit
 from exporter.collectors.status import STATUS
@@ -22,61 +21,45 @@ _BUFFERED = ("", "fsync", "fdatasync", "O_DSYNC", "littlesync", "nosync", "norma
 class IoFacts:
     """Reads and writes of data files over the window."""
 
-    through_page_cache: Annotated[
-        bool | None, Meaning("Whether reads and writes of data files go through the operating system's page cache.")
-    ] = None
-    page_cache_setting: Annotated[
-        str | None,
-        Meaning("Name of the setting that says so: innodb_flush_method, or innodb_data_file_buffering on MariaDB 11."),
-    ] = None
-    pages_read: Annotated[float | None, Meaning("Pages that the buffer pool read from data files.", unit="pages")] = (
-        None
+    through_page_cache: bool | None = maybe(
+        "Whether reads and writes of data files go through the operating system's page cache."
     )
-    pages_written: Annotated[float | None, Meaning("Pages that the buffer pool wrote to data files.", unit="pages")] = (
-        None
+    page_cache_setting: str | None = maybe(
+        "Name of the setting that says so: innodb_flush_method, or innodb_data_file_buffering on MariaDB 11."
     )
-    pages_written_per_second: Annotated[
-        float | None, Meaning("Pages that the buffer pool wrote to data files.", unit="pages/s")
-    ] = None
-    read_ahead: Annotated[
-        float | None,
-        Meaning("Pages that linear and random read-ahead read before anything asked for them.", unit="pages"),
-    ] = None
-    random_read_ahead: Annotated[
-        float | None,
-        Meaning("Pages that random read-ahead read; 0 on MariaDB 11.8, which counts them as linear.", unit="pages"),
-    ] = None
-    read_ahead_evicted: Annotated[
-        float | None,
-        Meaning(
-            "Pages read ahead and evicted without an access. A lower bound: evictions by the page cleaner are not "
-            "counted. Not known on MariaDB 10.6 and later, where the page cleaner does all evictions.",
-            unit="pages",
-        ),
-    ] = None
-    wasted_share: Annotated[
-        float | None, Meaning("Share of the pages read ahead that were evicted without an access.", unit="0 to 1")
-    ] = None
-    dirty_pages: Annotated[
-        float | None, Meaning("Dirty pages of the buffer pool, as a mean over the window.", unit="pages")
-    ] = None
-    dirty_share: Annotated[
-        float | None, Meaning("Share of the buffer pool that is dirty, as a mean over the window.", unit="0 to 1")
-    ] = None
-    checkpoint_age_bytes: Annotated[
-        float | None, Meaning("Redo log written since the last checkpoint, as a mean over the window.", unit="bytes")
-    ] = None
-    checkpoint_age_limit_bytes: Annotated[
-        float | None, Meaning("Age of the checkpoint at which writers wait for page writes.", unit="bytes")
-    ] = None
-    checkpoint_age_share: Annotated[
-        float | None,
-        Meaning("Age of the checkpoint as a share of its limit, as a mean over the window.", unit="0 to 1"),
-    ] = None
-    dump_share: Annotated[
-        float | None,
-        Meaning("Share of the LRU list, from its head, that a dump of the buffer pool names.", unit="0 to 1"),
-    ] = None
+    pages_read: float | None = maybe("Pages that the buffer pool read from data files.", unit="pages")
+    pages_written: float | None = maybe("Pages that the buffer pool wrote to data files.", unit="pages")
+    pages_written_per_second: float | None = maybe("Pages that the buffer pool wrote to data files.", unit="pages/s")
+    read_ahead: float | None = maybe(
+        "Pages that linear and random read-ahead read before anything asked for them.", unit="pages"
+    )
+    random_read_ahead: float | None = maybe(
+        "Pages that random read-ahead read; 0 on MariaDB 11.8, which counts them as linear.", unit="pages"
+    )
+    read_ahead_evicted: float | None = maybe(
+        "Pages read ahead and evicted without an access. A lower bound: evictions by the page cleaner are not "
+        "counted. Not known on MariaDB 10.6 and later, where the page cleaner does all evictions.",
+        unit="pages",
+    )
+    wasted_share: float | None = maybe(
+        "Share of the pages read ahead that were evicted without an access.", unit="0 to 1"
+    )
+    dirty_pages: float | None = maybe("Dirty pages of the buffer pool, as a mean over the window.", unit="pages")
+    dirty_share: float | None = maybe(
+        "Share of the buffer pool that is dirty, as a mean over the window.", unit="0 to 1"
+    )
+    checkpoint_age_bytes: float | None = maybe(
+        "Redo log written since the last checkpoint, as a mean over the window.", unit="bytes"
+    )
+    checkpoint_age_limit_bytes: float | None = maybe(
+        "Age of the checkpoint at which writers wait for page writes.", unit="bytes"
+    )
+    checkpoint_age_share: float | None = maybe(
+        "Age of the checkpoint as a share of its limit, as a mean over the window.", unit="0 to 1"
+    )
+    dump_share: float | None = maybe(
+        "Share of the LRU list, from its head, that a dump of the buffer pool names.", unit="0 to 1"
+    )
 
 
 def io(window: Window) -> IoFacts:

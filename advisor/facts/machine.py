@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
 
-from advisor.facts.base import Meaning, ratio
+from advisor.facts.base import maybe, ratio
 from advisor.facts.io import read_ahead_pages, through_page_cache
 from advisor.observe.window import Window
 from exporter.collectors.data_files import DATA_FILES
@@ -28,55 +27,36 @@ _IN_MEMORY = ("tmpfs", "ramfs", "zfs")  # here O_DIRECT does not mean that reads
 class MachineFacts:
     """Cores, memory and storage of the server's container or machine, never of the sidecar's own."""
 
-    cores: Annotated[float | None, Meaning("Cores that the server can keep busy.", unit="cores")] = None
-    cores_source: Annotated[str | None, Meaning("Where the number of cores comes from.")] = None
-    cpu_busy: Annotated[
-        float | None, Meaning("Share of the cores that was busy over the window, with any work.", unit="0 to 1")
-    ] = None
-    memory_bytes: Annotated[
-        float | None, Meaning("Memory for the server and for everything that shares its limits.", unit="bytes")
-    ] = None
-    memory_source: Annotated[str | None, Meaning("Where the size of the memory comes from.")] = None
-    memory_available_bytes: Annotated[float | None, Meaning("Memory that is still available.", unit="bytes")] = None
-    storage: Annotated[str | None, Meaning("How the storage of the data files behaves: ssd or hdd.")] = None
-    storage_source: Annotated[
-        str | None, Meaning("What tells the kind of storage: measured latency, its disks, or the configuration.")
-    ] = None
-    filesystem: Annotated[str | None, Meaning("Type of the data folder's file system.")] = None
-    device: Annotated[str | None, Meaning("Disks under the data folder.")] = None
-    disk_busy: Annotated[
-        float | None,
-        Meaning(
-            "Share of the window in which the disks had a request in progress, as a mean over the disks.",
-            unit="0 to 1",
-        ),
-    ] = None
-    disk_queue: Annotated[
-        float | None,
-        Meaning("Requests in progress, summed over the disks, as a mean over the window.", unit="requests"),
-    ] = None
-    waited_reads: Annotated[
-        float | None,
-        Meaning(
-            "Reads of data files over the window that something waited for; reads by read-ahead are not among them.",
-            unit="reads",
-        ),
-    ] = None
-    read_seconds_per_read: Annotated[
-        float | None,
-        Meaning(
-            "Time of a read of a data file that something waited for, with or without the page cache.",
-            unit="seconds",
-        ),
-    ] = None
-    random_read_share: Annotated[
-        float | None,
-        Meaning(
-            "Share of the reads of data files that something waited for. InnoDB reads ahead where pages are read in "
-            "order: a high share means mostly random reads.",
-            unit="0 to 1",
-        ),
-    ] = None
+    cores: float | None = maybe("Cores that the server can keep busy.", unit="cores")
+    cores_source: str | None = maybe("Where the number of cores comes from.")
+    cpu_busy: float | None = maybe("Share of the cores that was busy over the window, with any work.", unit="0 to 1")
+    memory_bytes: float | None = maybe("Memory for the server and for everything that shares its limits.", unit="bytes")
+    memory_source: str | None = maybe("Where the size of the memory comes from.")
+    memory_available_bytes: float | None = maybe("Memory that is still available.", unit="bytes")
+    storage: str | None = maybe("How the storage of the data files behaves: ssd or hdd.")
+    storage_source: str | None = maybe(
+        "What tells the kind of storage: measured latency, its disks, or the configuration."
+    )
+    filesystem: str | None = maybe("Type of the data folder's file system.")
+    device: str | None = maybe("Disks under the data folder.")
+    disk_busy: float | None = maybe(
+        "Share of the window in which the disks had a request in progress, as a mean over the disks.", unit="0 to 1"
+    )
+    disk_queue: float | None = maybe(
+        "Requests in progress, summed over the disks, as a mean over the window.", unit="requests"
+    )
+    waited_reads: float | None = maybe(
+        "Reads of data files over the window that something waited for; reads by read-ahead are not among them.",
+        unit="reads",
+    )
+    read_seconds_per_read: float | None = maybe(
+        "Time of a read of a data file that something waited for, with or without the page cache.", unit="seconds"
+    )
+    random_read_share: float | None = maybe(
+        "Share of the reads of data files that something waited for. InnoDB reads ahead where pages are read in "
+        "order: a high share means mostly random reads.",
+        unit="0 to 1",
+    )
 
 
 def machine(window: Window) -> MachineFacts:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
-from advisor.facts.base import Meaning, over_pools, ratio
+from advisor.facts.base import maybe, over_pools, ratio
 from advisor.facts.scans import ScanFacts
 from advisor.observe.window import Window, total
 from exporter.collectors.index_sizes import INDEX_SIZES
@@ -28,45 +27,34 @@ LARGEST_PCT = 95
 class PoolFacts:
     """The buffer pool, all instances together."""
 
-    pages: Annotated[float | None, Meaning("Size of the pool.", unit="pages")] = None
-    list_pages: Annotated[float | None, Meaning("Pages in the LRU lists.", unit="pages")] = None
-    old_pages: Annotated[float | None, Meaning("Pages in the old sublists.", unit="pages")] = None
-    old_target_pages: Annotated[
-        float | None, Meaning("Length that innodb_old_blocks_pct steers the old sublists to.", unit="pages")
-    ] = None
-    old_most_pages: Annotated[
-        float | None,
-        Meaning(
-            "Length that the largest innodb_old_blocks_pct would steer the old sublists to: a larger scanned table "
-            "cannot be held.",
-            unit="pages",
-        ),
-    ] = None
-    free_pages: Annotated[float | None, Meaning("Pages on the free lists.", unit="pages")] = None
-    instances: Annotated[float | None, Meaning("Number of instances.", unit="instances")] = None
-    page_bytes: Annotated[float | None, Meaning("Size of a page.", unit="bytes")] = None
-    pages_read: Annotated[float | None, Meaning("Pages read from disk over the window.", unit="pages")] = None
-    pages_read_since_start: Annotated[
-        float | None, Meaning("Pages read from disk since the server started.", unit="pages")
-    ] = None
-    made_young: Annotated[float | None, Meaning("Pages made young over the window.", unit="pages")] = None
-    gets: Annotated[float | None, Meaning("Page gets over the window, from memory or from disk.", unit="gets")] = None
-    pages_read_per_second: Annotated[float | None, Meaning("Pages read from disk.", unit="pages/s")] = None
-    read_by_scans: Annotated[
-        float | None, Meaning("Share of the pages read that full scans account for.", unit="0 to 1")
-    ] = None
-    read_again: Annotated[
-        float | None,
-        Meaning(
-            "Share of the pages read that had been read before for certain: a table's file can give no more first "
-            "reads than the table has pages.",
-            unit="0 to 1",
-        ),
-    ] = None
-    most_bytes: Annotated[
-        float | None,
-        Meaning("Largest innodb_buffer_pool_size that the server's machine or container has memory for.", unit="bytes"),
-    ] = None
+    pages: float | None = maybe("Size of the pool.", unit="pages")
+    list_pages: float | None = maybe("Pages in the LRU lists.", unit="pages")
+    old_pages: float | None = maybe("Pages in the old sublists.", unit="pages")
+    old_target_pages: float | None = maybe(
+        "Length that innodb_old_blocks_pct steers the old sublists to.", unit="pages"
+    )
+    old_most_pages: float | None = maybe(
+        "Length that the largest innodb_old_blocks_pct would steer the old sublists to: a larger scanned table "
+        "cannot be held.",
+        unit="pages",
+    )
+    free_pages: float | None = maybe("Pages on the free lists.", unit="pages")
+    instances: float | None = maybe("Number of instances.", unit="instances")
+    page_bytes: float | None = maybe("Size of a page.", unit="bytes")
+    pages_read: float | None = maybe("Pages read from disk over the window.", unit="pages")
+    pages_read_since_start: float | None = maybe("Pages read from disk since the server started.", unit="pages")
+    made_young: float | None = maybe("Pages made young over the window.", unit="pages")
+    gets: float | None = maybe("Page gets over the window, from memory or from disk.", unit="gets")
+    pages_read_per_second: float | None = maybe("Pages read from disk.", unit="pages/s")
+    read_by_scans: float | None = maybe("Share of the pages read that full scans account for.", unit="0 to 1")
+    read_again: float | None = maybe(
+        "Share of the pages read that had been read before for certain: a table's file can give no more first "
+        "reads than the table has pages.",
+        unit="0 to 1",
+    )
+    most_bytes: float | None = maybe(
+        "Largest innodb_buffer_pool_size that the server's machine or container has memory for.", unit="bytes"
+    )
 
 
 def pool(window: Window, scans: Sequence[ScanFacts]) -> PoolFacts:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
 
-from advisor.facts.base import NO_FACT, Meaning, over_pools, ratio
+from advisor.facts.base import TableFacts, fact, maybe, over_pools, ratio
 from advisor.facts.key_order import may_be_in_order, read_in_order, rows_in_order
 from advisor.observe.window import Window, known_total
 from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
@@ -28,92 +27,61 @@ _MOST_SHARED = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class ScanFacts:
+class ScanFacts(TableFacts):
     """A table of which indexes were scanned as a whole in the window.
 
     Indexes that are scanned about as often as the one with the most scanned pages are one scan with it, as large as
     all of them. Others do not count.
     """
 
-    schema: Annotated[str, Meaning("Schema of the table.")]
-    table: Annotated[str, Meaning("Name of the table.")]
-    what: Annotated[
-        str, Meaning("What was scanned, in words: the table's name, or secondary indexes and the table's name.")
-    ] = ""
-    pages: Annotated[float | None, Meaning("Size of the scanned indexes.", unit="pages")] = None
-    leaf_pages: Annotated[float | None, Meaning("Size of the scanned indexes' leaf levels.", unit="pages")] = None
-    bytes: Annotated[float | None, Meaning("Size of the scanned indexes on disk.", unit="bytes")] = None
-    passes: Annotated[
-        float | None, Meaning("Scans in the window; a part of one counts as that part.", unit="scans")
-    ] = None
-    serial_passes: Annotated[float | None, Meaning("Scans in the window by the row path.", unit="scans")] = None
-    ordered_passes: Annotated[
-        float | None,
-        Meaning(
-            "Scans in the window in the order of the index's key, as by ORDER BY or in batches: its fetched rows, "
-            "less one for each statement, over all rows. Ranges of a large index count as parts of a scan.",
-            unit="scans",
-        ),
-    ] = None
-    parallel_passes: Annotated[float | None, Meaning("Scans in the window by parallel readers.", unit="scans")] = None
-    counts: Annotated[
-        float | None,
-        Meaning(
-            "Scans in the window by COUNT(*). Parallel readers do these where the server has them and more than one "
-            "is allowed.",
-            unit="scans",
-        ),
-    ] = None
-    count_seconds: Annotated[float | None, Meaning("Time of one COUNT(*).", unit="seconds")] = None
-    read_seconds: Annotated[
-        float | None, Meaning("Time that a scan waited for reads of the table's data file.", unit="seconds")
-    ] = None
-    passes_per_hour: Annotated[float | None, Meaning("Scans in an hour.", unit="scans/h")] = None
-    pages_read: Annotated[
-        float | None, Meaning("Pages read from the table's data file in the window.", unit="pages")
-    ] = None
-    pages_read_per_pass: Annotated[
-        float | None, Meaning("Pages read from the table's data file in the window, per scan.", unit="pages")
-    ] = None
-    pages_read_last_pass: Annotated[
-        float | None,
-        Meaning(
-            "Pages read from the table's data file per scan, over the newest part of the window that holds a whole "
-            "scan; at most `pages`, which a scan reads once. Effects start from it.",
-            unit="pages",
-        ),
-    ] = None
-    sharers: Annotated[
-        float,
-        Meaning(
-            "Scans that share one reading of the table, because sessions scan it side by side: the later ones find the "
-            "pages that the first one reads. 1 where each scan reads for itself.",
-            unit="scans",
-        ),
-    ] = 1.0
-    other_pages_read_per_pass: Annotated[
-        float | None,
-        Meaning(
-            "Pages read for anything else, per scan: they enter the old sublist beside the scan's own.",
-            unit="pages",
-        ),
-    ] = None
-    pages_created_per_pass: Annotated[
-        float | None,
-        Meaning(
-            "Pages created for anything, per scan: undo logs and new rows. They take their place in the pool without a "
-            "read, and the LRU model does not know them.",
-            unit="pages",
-        ),
-    ] = None
+    what: str = fact(
+        "What was scanned, in words: the table's name, or secondary indexes and the table's name.", default=""
+    )
+    pages: float | None = maybe("Size of the scanned indexes.", unit="pages")
+    leaf_pages: float | None = maybe("Size of the scanned indexes' leaf levels.", unit="pages")
+    bytes: float | None = maybe("Size of the scanned indexes on disk.", unit="bytes")
+    passes: float | None = maybe("Scans in the window; a part of one counts as that part.", unit="scans")
+    serial_passes: float | None = maybe("Scans in the window by the row path.", unit="scans")
+    ordered_passes: float | None = maybe(
+        "Scans in the window in the order of the index's key, as by ORDER BY or in batches: its fetched rows, "
+        "less one for each statement, over all rows. Ranges of a large index count as parts of a scan.",
+        unit="scans",
+    )
+    parallel_passes: float | None = maybe("Scans in the window by parallel readers.", unit="scans")
+    counts: float | None = maybe(
+        "Scans in the window by COUNT(*). Parallel readers do these where the server has them and more than one "
+        "is allowed.",
+        unit="scans",
+    )
+    count_seconds: float | None = maybe("Time of one COUNT(*).", unit="seconds")
+    read_seconds: float | None = maybe("Time that a scan waited for reads of the table's data file.", unit="seconds")
+    passes_per_hour: float | None = maybe("Scans in an hour.", unit="scans/h")
+    pages_read: float | None = maybe("Pages read from the table's data file in the window.", unit="pages")
+    pages_read_per_pass: float | None = maybe(
+        "Pages read from the table's data file in the window, per scan.", unit="pages"
+    )
+    pages_read_last_pass: float | None = maybe(
+        "Pages read from the table's data file per scan, over the newest part of the window that holds a whole "
+        "scan; at most `pages`, which a scan reads once. Effects start from it.",
+        unit="pages",
+    )
+    sharers: float = fact(
+        "Scans that share one reading of the table, because sessions scan it side by side: the later ones find the "
+        "pages that the first one reads. 1 where each scan reads for itself.",
+        unit="scans",
+        default=1.0,
+    )
+    other_pages_read_per_pass: float | None = maybe(
+        "Pages read for anything else, per scan: they enter the old sublist beside the scan's own.", unit="pages"
+    )
+    pages_created_per_pass: float | None = maybe(
+        "Pages created for anything, per scan: undo logs and new rows. They take their place in the pool without a "
+        "read, and the LRU model does not know them.",
+        unit="pages",
+    )
 
-    in_doubt: bool = field(default=False, metadata=NO_FACT)
+    in_doubt: bool = field(default=False)
     """Whether it is here only because nobody tells which indexes were read in the order of their keys."""
-
-    @property
-    def subject(self) -> dict[str, str]:
-        """The subject of a finding."""
-        return {"schema": self.schema, "table": self.table}
 
 
 @dataclass(frozen=True, slots=True)

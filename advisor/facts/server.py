@@ -1,41 +1,42 @@
-"""The server itself."""
+"""The window and the server themselves."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
 
-from advisor.facts.base import Meaning
+from advisor.facts.base import fact, maybe
 from advisor.observe.window import Window
 from exporter.collectors.status import STATUS
+
+
+@dataclass(frozen=True, slots=True)
+class WindowFacts:
+    """The window itself."""
+
+    seconds: float = fact("Length of the window: how long the server has been watched.", unit="seconds")
+    snapshots: float = fact("Collections in the window.", unit="collections", default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
     """The server itself."""
 
-    version: Annotated[str | None, Meaning("Version as the server says it, such as 9.7.4.")] = None
-    family: Annotated[str | None, Meaning("mysql, which includes Percona Server and Aurora, or mariadb.")] = None
-    managed: Annotated[
-        bool | None, Meaning("Whether a cloud service runs the server; its customers cannot use SET GLOBAL.")
-    ] = None
-    uptime_seconds: Annotated[float | None, Meaning("Time since the server started.", unit="seconds")] = None
-    rows_inserted: Annotated[
-        float | None,
-        Meaning("Rows inserted by statements over the window; not known on MariaDB 10.6 and later.", unit="rows"),
-    ] = None
-    rows_deleted: Annotated[
-        float | None,
-        Meaning("Rows deleted by statements over the window; not known on MariaDB 10.6 and later.", unit="rows"),
-    ] = None
-    rows_updated: Annotated[
-        float | None,
-        Meaning("Rows updated by statements over the window; not known on MariaDB 10.6 and later.", unit="rows"),
-    ] = None
-    rows_read: Annotated[
-        float | None,
-        Meaning("Rows read by statements over the window; not known on MariaDB 10.6 and later.", unit="rows"),
-    ] = None
+    version: str | None = maybe("Version as the server says it, such as 9.7.4.")
+    family: str | None = maybe("mysql, which includes Percona Server and Aurora, or mariadb.")
+    managed: bool | None = maybe("Whether a cloud service runs the server; its customers cannot use SET GLOBAL.")
+    uptime_seconds: float | None = maybe("Time since the server started.", unit="seconds")
+    rows_inserted: float | None = maybe(
+        "Rows inserted by statements over the window; not known on MariaDB 10.6 and later.", unit="rows"
+    )
+    rows_deleted: float | None = maybe(
+        "Rows deleted by statements over the window; not known on MariaDB 10.6 and later.", unit="rows"
+    )
+    rows_updated: float | None = maybe(
+        "Rows updated by statements over the window; not known on MariaDB 10.6 and later.", unit="rows"
+    )
+    rows_read: float | None = maybe(
+        "Rows read by statements over the window; not known on MariaDB 10.6 and later.", unit="rows"
+    )
 
 
 def server(window: Window) -> ServerFacts:

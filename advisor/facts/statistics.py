@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-from advisor.facts.base import Meaning, over_pools, ratio
+from advisor.facts.base import TableFacts, fact, over_pools, ratio
 from advisor.observe.window import Window
 from exporter.collectors.cached_indexes import CACHED_INDEXES
 from exporter.collectors.file_sizes import FILE_SIZES
@@ -18,27 +18,17 @@ from exporter.snapshot import SectionKey, Snapshot, Table
 
 
 @dataclass(frozen=True, slots=True)
-class StatisticsFacts:
+class StatisticsFacts(TableFacts):
     """A table that is seen to have more pages than its persistent statistics say."""
 
-    schema: Annotated[str, Meaning("Schema of the table.")]
-    table: Annotated[str, Meaning("Name of the table.")]
-    pages: Annotated[float, Meaning("Pages of all its indexes by the persistent statistics.", unit="pages")]
-    least_pages: Annotated[
-        float | None,
-        Meaning(
-            "Pages that it is seen to have: those in the buffer pool (from MySQL 8.0 on), or those that a statement "
-            "reads, but no more than its file has. Not known of any table where nothing tells either: then the largest "
-            "table stands for all.",
-            unit="pages",
-        ),
-    ]
-    seen: Annotated[str, Meaning("Where they were seen, in words: in the buffer pool, or as reads of a statement.")]
-
-    @property
-    def subject(self) -> dict[str, str]:
-        """The subject of a finding."""
-        return {"schema": self.schema, "table": self.table}
+    pages: float = fact("Pages of all its indexes by the persistent statistics.", unit="pages")
+    least_pages: float | None = fact(
+        "Pages that it is seen to have: those in the buffer pool (from MySQL 8.0 on), or those that a statement "
+        "reads, but no more than its file has. Not known of any table where nothing tells either: then the largest "
+        "table stands for all.",
+        unit="pages",
+    )
+    seen: str = fact("Where they were seen, in words: in the buffer pool, or as reads of a statement.")
 
 
 _SEEN = ((CACHED_INDEXES,), (TABLE_FILES, TABLE_STATEMENTS, FILE_SIZES))

@@ -9,7 +9,7 @@ from advisor.contract import changes
 from advisor.contract.recommendation import tidy
 from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import exact_binary
-from advisor.facts.harm import HarmFacts
+from advisor.facts.beyond_window import HarmFacts
 from advisor.ledger.entry import Changed, Compared, Outcome, Result
 from advisor.ledger.words import named, rise
 from exporter.snapshot import Snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from advisor.facts.choice import Choice
+from advisor.facts import Choice
 from advisor.observe.window import Window
 from advisor.pool.estimate import Explained
 from advisor.pool.model import PoolModel

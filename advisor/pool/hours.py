@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import Field
 
 from advisor.facts.base import over_pools
-from advisor.facts.spare import SpareFacts
+from advisor.facts.beyond_window import SpareFacts
 from advisor.observe.limits import MAY_READ
 from advisor.observe.window import Window, total
 from advisor.pool.curve import MissCurve

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from advisor.contract.recommendation import Alternative, Effect, tidy
-from advisor.facts import ScanFacts
-from advisor.facts.choice import Choice
+from advisor.facts import Choice, ScanFacts
 from advisor.pool.choice import EQUAL, smallest_size
 from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable
 from advisor.pool.model import PoolModel

@@ -14,7 +14,6 @@ from typing import NoReturn
 from advisor import facts
 from advisor.contract.settings import SETTINGS
 from advisor.contract.templates import FORMATS, TEXT_FORMATS, placeholders
-from advisor.facts import choice
 from advisor.files import yaml_file
 from advisor.files.yaml_file import Document, FileError, Key, position
 from advisor.rules.expressions import EvaluationError, Expression, ExpressionError, Missing, Vocabulary
@@ -101,7 +100,7 @@ class _Checker:
         self._source = source
         self._path = source.path
         self._file = source.content
-        self._vocabulary = Vocabulary(self._names())
+        self._vocabulary = Vocabulary(self._kinds(choose=False))
         self._expressions: dict[str, Expression] = {}
 
     def rule(self) -> Rule:
@@ -162,7 +161,7 @@ class _Checker:
         if file.choose.model == "curve" and (file.for_each, file.choose.setting) != (None, "innodb_buffer_pool_size"):
             self._refuse(("choose",), "the curve chooses innodb_buffer_pool_size, for the server")
         self._optional(("choose", "at_most"), file.choose.at_most, float)
-        self._vocabulary = Vocabulary({**self._vocabulary.names, **choice.VOCABULARY})
+        self._vocabulary = Vocabulary({**self._vocabulary.names, **self._kinds(choose=True)})
 
     def _check_blind(self) -> None:
         blind = self._file.blind
@@ -172,15 +171,13 @@ class _Checker:
                 self._check_template(("blind", "cure"), blind.cure)
             self._expression(("blind", "if"), blind.only_if, (bool,))
 
-    def _names(self) -> dict[str, type]:
-        names = facts.setting_vocabulary()
-        for group, shape in facts.GROUPS.items():
-            names |= facts.vocabulary(group, shape)
-        if self._file.for_each is not None:
-            if self._file.for_each not in facts.LISTS:
-                self._refuse(("for_each",), f"no list {self._file.for_each}; there are {', '.join(facts.LISTS)}")
-            names |= facts.vocabulary(*facts.LISTS[self._file.for_each])
-        return names
+    def _kinds(self, *, choose: bool) -> dict[str, type]:
+        """The types of the facts that the rule may name."""
+        for_each = self._file.for_each
+        if for_each is not None and for_each not in facts.LISTS:
+            self._refuse(("for_each",), f"no list {for_each}; there are {', '.join(facts.LISTS)}")
+        self._facts = facts.names(for_each, choose=choose)
+        return {name: fact.kind for name, fact in self._facts.items()}
 
     def _check_conditions(self, key: str, texts: Sequence[str]) -> None:
         for number, text in enumerate(texts):
@@ -253,7 +250,7 @@ class _Checker:
             if name is None or self._vocabulary.names[name] is not str:
                 continue
             shown = f"{{{name}{f':{spec}' if spec else ''}}}"
-            if f":{spec}" not in TEXT_FORMATS and name not in facts.sql_names():
+            if f":{spec}" not in TEXT_FORMATS and not (name in self._facts and self._facts[name].sql):
                 self._refuse(path, f"{shown} could be any SQL: write {{{name}:identifier}} or {{{name}:literal}}")
             if spec and _OPEN.search(_CLOSED.sub("", before)):
                 self._refuse(path, f"{shown} is quoted already: it cannot stand in quotes or in a comment")

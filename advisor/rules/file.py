@@ -8,7 +8,6 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
 from advisor.contract.recommendation import Severity
-from advisor.facts.choice import Chooser, ChosenSetting
 from advisor.files.yaml_file import FileModel
 from exporter import knowledge
 from exporter.server import Server, Version, parse_version
@@ -122,11 +121,12 @@ class EffectItem(_Strict):
 class Choose(_Strict):
     """A setting whose value a model chooses once ``when`` holds. ``choice`` has the value and its effect.
 
-    ``at_most`` bounds the value. Where it is not known, ``choice`` is not known either.
+    The model is that of the LRU list, or the miss curve for the size of the pool. ``at_most`` bounds the value; where
+    it is not known, ``choice`` is not known either.
     """
 
-    model: Chooser
-    setting: ChosenSetting
+    model: Literal["lru", "curve"]
+    setting: Literal["innodb_old_blocks_pct", "innodb_old_blocks_time", "innodb_buffer_pool_size"]
     at_most: Cel | None = None
 
 

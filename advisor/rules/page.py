@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from advisor import facts
+from advisor.facts import Fact
 from advisor.files import yaml_file
 from advisor.files.yaml_file import FileError
-from advisor.rules import glossary
 from advisor.rules.check import Rule
+from advisor.rules.expressions import names_in
 from advisor.rules.file import EffectItem, RuleFile, VersionRange
 from advisor.rules.rulebook import installed
 from exporter import knowledge
 
+_KINDS = {float: "number", str: "text", bool: "true or false"}
 _FAMILIES = {"mysql": "MySQL", "mariadb": "MariaDB"}
 _PLATFORMS = {
     "percona": "Percona Server",
@@ -100,8 +104,8 @@ def proof_record(rule_id: str) -> str | None:
 def _conditions(rule: Rule) -> Iterator[str]:
     file, words = rule.file, _words(rule)
     if file.for_each is not None:
-        group = next(group for group in glossary.groups() if group.for_each == file.for_each)
-        yield f"It looks at each of `{file.for_each}`. {group.about}"
+        _, shape = facts.LISTS[file.for_each]
+        yield f"It looks at each of `{file.for_each}`. {about(shape)}"
     yield "All of these must hold:"
     yield _list([_condition(text, words.get(("when", n))) for n, text in enumerate(file.when)])
     if file.unless:
@@ -124,16 +128,35 @@ def _conditions(rule: Rule) -> Iterator[str]:
         yield "Where:"
         yield _list([_condition(f"{name} = {text}", words.get(("let", name))) for name, text in file.let.items()])
     yield "Names:"
-    yield glossary.table(glossary.names_of(rule, _expressions(rule)))
+    yield names_table(_names_of(rule))
 
 
-def _expressions(rule: Rule) -> list[str]:
+def _names_of(rule: Rule) -> list[Fact]:
+    """The facts in the conditions of a rule, each once, in their order."""
     file = rule.file
-    lasting = [file.lasting.condition] if file.lasting else []
-    bound = [file.choose.at_most] if file.choose and file.choose.at_most else []
-    trend = [file.trend] if file.trend else []
-    undecided = [file.blind.only_if] if file.blind else []
-    return [*file.when, *file.unless, *lasting, *trend, *undecided, *bound, *file.let.values()]
+    expressions = [*file.when, *file.unless]
+    expressions += [file.lasting.condition] if file.lasting else []
+    expressions += [file.trend] if file.trend else []
+    expressions += [file.blind.only_if] if file.blind else []
+    expressions += [file.choose.at_most] if file.choose and file.choose.at_most else []
+    expressions += file.let.values()
+    known = facts.names(file.for_each, choose=file.choose is not None)
+    names = dict.fromkeys(name for text in expressions for name in names_in(text))
+    return [known[name] for name in names if name in known]
+
+
+def names_table(names: Iterable[Fact]) -> str:
+    """Facts in markdown, one row each."""
+    lines = ["| name | type | meaning |", "| --- | --- | --- |"]
+    for fact in names:
+        kind = _KINDS[fact.kind] + (f" ({fact.unit})" if fact.unit else "")
+        lines.append(f"| `{fact.name}` | {kind} | {fact.meaning.replace('|', '/')} |")
+    return "\n".join(lines)
+
+
+def about(shape: type) -> str:
+    """What a class of facts is about, in one or more sentences."""
+    return " ".join((inspect.getdoc(shape) or "").split())
 
 
 def _evidence(rule: Rule) -> str:

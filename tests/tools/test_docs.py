@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from advisor import facts
 from advisor.casetest.alterations import Alteration
 from advisor.casetest.cases import Case, ExpectedFinding
-from advisor.rules import glossary
 from advisor.rules.configuration import Configuration, ServerMachine, Suppression
 from advisor.rules.file import ActionItem, Applies, ChangeItem, Choose, EffectItem, EvidenceItem, Lasting, RuleFile
 from lab.harness.watch import rules
@@ -67,9 +67,9 @@ def test_every_rule_has_a_page_and_is_in_the_index() -> None:
 
 def test_the_guide_has_every_name_that_expressions_may_use_with_its_meaning() -> None:
     text = docs.WRITING.read_text(encoding="utf-8")
-    names = [*glossary.settings(), *(name for group in glossary.groups() for name in group.names)]
-    assert [each.name for each in names if f"`{each.name}`" not in text] == []
-    assert [each.name for each in names if not each.meaning] == []
+    names = {name: fact for for_each in facts.LISTS for name, fact in facts.names(for_each, choose=True).items()}
+    assert [name for name in names if f"`{name}`" not in text] == []
+    assert [name for name, fact in names.items() if not fact.meaning] == []
 
 
 def test_the_guide_has_every_key_of_rules_cases_and_the_configuration() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.facts.spare import SpareFacts
+from advisor.facts.beyond_window import SpareFacts
 from advisor.observe.window import Window
 from advisor.pool.curve import MissCurve
 from advisor.pool.hours import MEMORY, Hour, ReadsAtSize, hour, settings_digest, spare, with_hour

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from advisor.contract.recommendation import Advice, Recommendation
-from advisor.facts import ScanFacts, facts
-from advisor.facts.choice import Choice
+from advisor.facts import Choice, ScanFacts, facts
 from advisor.observe.window import Window
 from advisor.pool import trials
 from advisor.pool.choice import EQUAL
