@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from advisor.advice.judgement import Assessment
 from advisor.files.stored import StoredItems
 from advisor.ledger.entry import ENTRY
-from advisor.ledger.ledger import Ledger, rule_versions
-from advisor.rules.rulebook import RuleSet
+from advisor.ledger.ledger import Ledger
 from exporter.snapshot import Snapshot
 from exporter.state_file import StateFile
 
@@ -32,32 +31,28 @@ class LedgerRecorder:
         self.ledger = (ledger or Ledger()) if self._items is None else Ledger.of(self._items.load())
         if self.is_stored and self.ledger != Ledger():
             log.info("found a ledger of %d entries", len(self.ledger.by_key))
-        self._seen: tuple[Snapshot | None, Assessment | None] = (None, None)
-        self._versions: tuple[RuleSet | None, Mapping[str, str]] = (None, {})
+        self._newest: Snapshot | None = None
+        self._assessment: Assessment | None = None
 
     @property
     def problem(self) -> str | None:
         """Why the newest entries are not stored; None where they are, or no state is kept."""
         return None if self._items is None else self._items.problem
 
-    async def observe(self, history: Sequence[Snapshot], last: Assessment | None, rule_set: RuleSet) -> None:
-        """Take what is new into the ledger; nothing, where neither snapshot nor assessment is. It is done in a thread.
+    async def observe(self, history: Sequence[Snapshot], assessment: Assessment | None) -> None:
+        """Take a new snapshot or a new assessment into the ledger, in a thread.
 
         A failure is logged: the next snapshot may be understood.
 
         Args:
-            history: As for ``Ledger.observe``.
-            last: The last assessment.
-            rule_set: The rules that it comes from.
+            history: As for ``Ledger.observe``; not empty.
+            assessment: The last one.
         """
-        seen = (history[-1] if history else None, last)
-        if all(now is before for now, before in zip(seen, self._seen, strict=True)):
+        if history[-1] is self._newest and assessment is self._assessment:
             return
-        self._seen = seen
-        if self._versions[0] is not rule_set:
-            self._versions = rule_set, rule_versions(rule_set.rules)
+        self._newest, self._assessment = history[-1], assessment
         try:
-            self.ledger = await asyncio.to_thread(self._observed, tuple(history), last)
+            self.ledger = await asyncio.to_thread(self._observed, tuple(history), assessment)
         except Exception:
             log.exception("the ledger missed a collection")
 
@@ -65,7 +60,7 @@ class LedgerRecorder:
         if last is None:
             ledger, new = self.ledger.observe(history, None)
         else:
-            ledger, new = self.ledger.observe(history, last.advice, self._versions[1], last.is_gone)
+            ledger, new = self.ledger.observe(history, last.advice, last.rule_set.rules, last.is_gone)
         if new and self._items is not None:
             self._items.keep(ledger.by_key)
         return ledger

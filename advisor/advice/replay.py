@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from advisor.advice.interpreter import Remembered
 from advisor.advice.judgement import CLEAR_SECONDS, Assessment, Judgement, assess, judge
 from advisor.ledger.grades import GradedStretch
-from advisor.ledger.ledger import Ledger, rule_versions
+from advisor.ledger.ledger import Ledger
 from advisor.observe.limits import LONGEST_GAP, MAY_READ
 from advisor.observe.window import Window
 from advisor.pool.fitting import Loads
@@ -45,7 +45,7 @@ class Replaying:
             may_read: As in ``Remembered``.
         """
         self.ledger = ledger or Ledger()
-        self._rules, self._may_read, self._versions = rule_set, may_read, rule_versions(rule_set.rules)
+        self._rules, self._may_read = rule_set, may_read
         self._loads = Loads()
         self._history: deque[Snapshot] = deque(maxlen=MOST_SNAPSHOTS)
         self._breaks = 0
@@ -68,9 +68,9 @@ class Replaying:
             self._breaks += last
             if (last and self._breaks <= MOST_BREAKS) or snapshot.at - self._judged_at >= apart:
                 judged = self._assessed()
-                self.ledger, _ = self.ledger.observe(history, judged.advice, self._versions, judged.is_gone)
+                self.ledger, _ = self.ledger.observe(history, judged.advice, self._rules.rules, judged.is_gone)
             else:
-                self.ledger, _ = self.ledger.observe(history, None, self._versions)
+                self.ledger, _ = self.ledger.observe(history, None)
             yield snapshot.at
 
     def continues(self, snapshot: Snapshot) -> bool:

@@ -9,7 +9,7 @@ from advisor.contract.recommendation import Blind, Failed, Severity
 from advisor.ledger import words
 from advisor.ledger.entry import RememberedFinding
 from advisor.ledger.history import GoneFinding, newest, of_finding
-from advisor.ledger.ledger import Ledger, rule_versions
+from advisor.ledger.ledger import Ledger, rule_version
 from exporter.collectors.status import STATUS
 
 
@@ -56,7 +56,7 @@ def _in_between(
     if last is not None and status is not None and last.snapshot.at - status["uptime"] > last_seen:
         yield "the server restarted"
     rule = None if last is None else last.rule_set.rule(finding.rule)
-    if rule is not None and finding.rule_version not in ("", rule_versions([rule])[rule.id]):
+    if rule is not None and finding.rule_version not in ("", rule_version(rule)):
         yield "its rule was changed"
 
 

@@ -30,7 +30,7 @@ from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
 from advisor.pool.stored_hours import StoredHours
 from advisor.rules.rulebook import Rulebook
-from advisor.timeline.events import Seen, Timeline
+from advisor.timeline.events import Timeline
 from exporter.connection.errors import ServerError
 from exporter.refreshed import Refreshed
 from exporter.snapshot import Snapshot, Table
@@ -141,22 +141,23 @@ class Service:
 
     async def _record(self) -> None:
         while True:
-            seen, rule_set = self.seen, self.rules.rule_set
-            if seen is not None:
-                await self._recorder.observe(self.source.history, self._loop.assessment(rule_set, seen), rule_set)
+            if (seen := self.seen) is not None:
+                assessment = self._loop.assessment(self.rules.rule_set, seen)
+                await self._recorder.observe(self.source.history, assessment)
             await asyncio.sleep(_LOOK_SECONDS)
 
     def look(self) -> None:
         """Take what is new into the timeline, and remember the verdict."""
         problem, refused = self.source.problem, self.rules.problem
         rule_set = self.rules.rule_set
-        seen = Seen(
+        self.timeline.look(
+            self.source.history,
+            self.now(),
             problem=None if problem is None else str(problem),
             rules=len(rule_set.rules),
             loaded_at=rule_set.loaded_at,
             rules_problem=None if refused is None else str(refused),
         )
-        self.timeline.look(self.source.history, seen, self.now())
         self._last = self.last_verdict
 
     @property

@@ -106,7 +106,7 @@ class Ledger:
         self,
         history: Sequence[Snapshot],
         advice: Advice | None,
-        rule_versions: Mapping[str, str] | None = None,
+        rules: Sequence[Rule] = (),
         is_gone: Callable[[RememberedFinding], bool] = lambda _: False,
     ) -> tuple[Ledger, tuple[Entry, ...]]:
         """The ledger after the newest snapshot, and the entries that are new or changed.
@@ -116,12 +116,12 @@ class Ledger:
         Args:
             history: Snapshots of the server, oldest first; of both sides of a change.
             advice: The last advice; None where there is none.
-            rule_versions: A digest of each rule's file, by its id.
+            rules: Those that it comes from.
             is_gone: Whether the rule of a finding was judged anew, and no longer makes it.
         """
         ledger, new = self, list[Entry]()
         if advice is not None:
-            new += _seen(ledger, advice, history, rule_versions or {})
+            new += _seen(ledger, advice, history, rules)
             ledger = ledger.with_entries(new)
             now = {finding.fingerprint: finding.judged_at or advice.at for finding in _standing(advice)}
             resolved = list(_resolved(ledger, advice.at, now, is_gone))
@@ -138,10 +138,9 @@ class Ledger:
         return ledger, tuple(new)
 
 
-def rule_versions(rules: Iterable[Rule]) -> Mapping[str, str]:
-    """A digest of what each rule's file says, by its id."""
-    contents = {rule.id: rule.file.model_dump_json(by_alias=True) for rule in rules}
-    return {name: hashlib.sha256(content.encode()).hexdigest()[:16] for name, content in contents.items()}
+def rule_version(rule: Rule) -> str:
+    """A digest of a rule's file, without its layout and comments."""
+    return hashlib.sha256(rule.file.model_dump_json(by_alias=True).encode()).hexdigest()[:16]
 
 
 # Findings that stand
@@ -153,13 +152,16 @@ def _standing(advice: Advice) -> tuple[Recommendation, ...]:
 
 
 def _seen(
-    ledger: Ledger, advice: Advice, history: Sequence[Snapshot], rule_versions: Mapping[str, str]
+    ledger: Ledger, advice: Advice, history: Sequence[Snapshot], rules: Sequence[Rule]
 ) -> Iterator[RememberedFinding]:
     """Findings that are new or say something new, and those that were not told for a window."""
     latest = next((snapshot for snapshot in reversed(history) if snapshot.at <= advice.at), None)
     if latest is None:
         return
-    for finding in _standing(advice):
+    standing = _standing(advice)
+    rule_ids = {finding.rule for finding in standing}
+    versions = {rule.id: rule_version(rule) for rule in rules if rule.id in rule_ids}
+    for finding in standing:
         before = ledger.findings.get(finding.fingerprint)
         names = [change.setting for change in (*finding.changes, *(other.change for other in finding.alternatives))]
         settings = {name: value for name in names if (value := _value(latest, name)) is not None}
@@ -174,7 +176,7 @@ def _seen(
             last_seen=seen_at,
             settings=settings,
             promises=tuple(_with_earlier(_promises(finding), before, settings)),
-            rule_version=rule_versions.get(finding.rule, ""),
+            rule_version=versions.get(finding.rule, ""),
             model_version=__version__,
         )
         if before is None or _differs(before, remembered, ledger.window_seconds):

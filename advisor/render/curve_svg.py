@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
@@ -56,166 +56,146 @@ text { font: 12px system-ui, sans-serif; fill: var(--ink); } .title { font-size:
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line of the plot: its class, its name in the legend, and its points in bytes and reads."""
-
-    kind: str
-    name: str
-    points: list[tuple[float, float]]
+Points = Sequence[tuple[float, float]]
+"""Bytes and reads of each point."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Scales:
-    """Bytes and reads to pixels: bytes by their logarithm.
+class _Picture:
+    """The SVG element and its axes: bytes by their logarithm, reads from 0 to a round number."""
 
-    Attributes:
-        smallest, largest: Bytes at both ends.
-        step: Reads between two lines of the grid.
-        most: Reads at the top.
-    """
-
-    smallest: float
-    largest: float
-    step: float
-    most: float
-
-    @classmethod
-    def of(cls, curve: MissCurve) -> _Scales:
-        sizes = [float(size.bytes) for size in curve.sizes]
-        sizes += [float(filled.bytes) for filled in curve.filled if filled.bytes > 0]
-        reads = [float(size.pages_read_per_second.high) for size in curve.sizes]
-        reads += [float(filled.pages_read_per_second) for filled in curve.filled]
-        smallest, largest = min(sizes), max(sizes)
-        if smallest == largest:
-            smallest, largest = smallest / 2, largest * 2
-        most = max(*reads, float(curve.pages_read_per_second))
-        step = _round_step(most)
-        return cls(smallest, largest, step, step * max(1, math.ceil(most / step)))
+    def __init__(self, sizes: Sequence[float], most_reads: float, height: float) -> None:
+        self.root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img"})
+        self.root.set("viewBox", f"0 0 {_LAYOUT.width:g} {height:g}")
+        margin = 2 if min(sizes) == max(sizes) else 1
+        self._smallest, self._largest = min(sizes) / margin, max(sizes) * margin
+        self.step = _round_step(most_reads)
+        self.steps = max(1, math.ceil(most_reads / self.step))
 
     def x(self, size: float) -> float:
-        share = math.log(size / self.smallest) / math.log(self.largest / self.smallest)
+        share = math.log(size / self._smallest) / math.log(self._largest / self._smallest)
         return round(_LAYOUT.left + share * (_LAYOUT.right - _LAYOUT.left), 1)
 
     def y(self, reads: float) -> float:
-        return round(_LAYOUT.top + _LAYOUT.height * (1 - reads / self.most), 1)
+        return round(_LAYOUT.top + _LAYOUT.height * (1 - reads / (self.step * self.steps)), 1)
 
-    def line(self, points: Iterable[tuple[float, float]]) -> str:
-        """The attribute ``points``."""
-        return " ".join(f"{self.x(size)},{self.y(reads)}" for size, reads in points)
+    def put(self, tag: str, kind: str, **attributes: float | str) -> ET.Element:
+        """A new element of this class."""
+        texts = {key: value if isinstance(value, str) else f"{value:g}" for key, value in attributes.items()}
+        return ET.SubElement(self.root, tag, {"class": kind, **texts})
+
+    def dot(self, kind: str, radius: float, x: float, y: float) -> ET.Element:
+        return self.put("circle", kind, cx=x, cy=y, r=radius)
+
+    def label(self, x: float, y: float, text: str, kind: str = "") -> None:
+        self.put("text", kind, x=x, y=y).text = visible(text)
+
+    def draw(self, tag: str, kind: str, points: Points) -> None:
+        """A line or an area."""
+        self.put(tag, kind, points=" ".join(f"{self.x(size)},{self.y(reads)}" for size, reads in points))
 
 
 def svg(curve: MissCurve) -> str:
     """The picture as a document."""
-    scales, lines = _Scales.of(curve), tuple(_lines(curve))
+    lines = [*_lines(curve)]
     keys = [("expected", "expected"), ("band", "low to high")]
     keys.append(("measured", f"today: {value_text(curve.pages_read_per_second)} measured"))
     keys += [("filled", "measured while the pool filled")] if curve.filled else []
-    keys += [(line.kind, line.name) for line in lines]
+    keys += [(kind, name) for kind, name, _ in lines]
     bottom = _LAYOUT.top + _LAYOUT.height + 3 * _LAYOUT.line
-    height = bottom + _LAYOUT.line * (math.ceil(len(keys) / 2) + 1)
-    root = ET.Element(
-        "svg", {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {_LAYOUT.width:g} {height:g}", "role": "img"}
+    filled = [(float(point.bytes), float(point.pages_read_per_second)) for point in curve.filled if point.bytes > 0]
+    picture = _Picture(
+        [*(float(size.bytes) for size in curve.sizes), *(size for size, _ in filled)],
+        max(
+            float(curve.pages_read_per_second),
+            *(float(size.pages_read_per_second.high) for size in curve.sizes),
+            *(reads for _, reads in filled),
+        ),
+        bottom + _LAYOUT.line * (math.ceil(len(keys) / 2) + 1),
     )
-    sizes = "; ".join(f"{size.name}: {_reads(size.pages_read_per_second)}" for size in curve.sizes)
-    about = f"innodb_buffer_pool_size is {exact_binary(curve.pool_bytes)}. Pages read a second: {sizes}."
-    ET.SubElement(root, "title").text = "Pages read from disk a second, by the size of the buffer pool"
-    ET.SubElement(root, "desc").text = about
-    ET.SubElement(root, "style").text = STYLE
-    _put(root, "rect", "paper", width="100%", height="100%")
-    _label(root, 16, 24, shortened(curve.server, 60), "title")
-    _label(
-        root,
-        16,
-        24 + _LAYOUT.line,
-        f"pages read from disk a second; watched {duration(curve.watched_seconds)}",
-        "quiet",
-    )
-    _axes(root, curve, scales)
-    _plot(root, curve, scales, lines)
+    _describe(picture, curve)
+    _draw_axes(picture, curve)
+    _draw_curve(picture, curve, lines)
+    for size, reads in filled:
+        picture.dot("filled", 3, picture.x(size), picture.y(reads))
+    picture.dot("measured", 5, picture.x(curve.pool_bytes), picture.y(curve.pages_read_per_second))
     for number, (kind, name) in enumerate(keys):
-        _key(root, 16 + number % 2 * _LAYOUT.width / 2, bottom + _LAYOUT.line * (number // 2 + 0.5), kind, name)
-    return ET.tostring(root, encoding="unicode") + "\n"
+        _draw_key(picture, 16 + number % 2 * _LAYOUT.width / 2, bottom + _LAYOUT.line * (number // 2 + 0.5), kind, name)
+    return ET.tostring(picture.root, encoding="unicode") + "\n"
 
 
-def _lines(curve: MissCurve) -> Iterator[_Line]:
-    """The lines beside that of the expected reads."""
+def _lines(curve: MissCurve) -> Iterator[tuple[str, str, Points]]:
+    """The lines beside that of the expected reads: class, name and points."""
     if curve.scanned:
         points = [(float(size.bytes), float(size.scan_pages_read_per_second)) for size in curve.sizes]
-        yield _Line("scans", "of these, by full scans", points)
+        yield "scans", "of these, by full scans", points
     first = curve.first_pages_read_per_second
     if first.high:
         points = [(float(size.bytes), float(first.expected)) for size in curve.sizes]
-        yield _Line("first", "read for the first time: no pool saves it", points)
+        yield "first", "read for the first time: no pool saves it", points
     for number, (table, reads) in enumerate([*curve.by_table().items()][: _LAYOUT.tables]):
         points = [(float(size.bytes), float(reads[size.times])) for size in curve.sizes if size.times in reads]
-        yield _Line(f"t{number}", f"{shortened(table, _LAYOUT.name)}, without full scans", points)
+        yield f"t{number}", f"{shortened(table, _LAYOUT.name)}, without full scans", points
 
 
-def _axes(root: ET.Element, curve: MissCurve, scales: _Scales) -> None:
-    for number in range(round(scales.most / scales.step) + 1):
-        y = scales.y(number * scales.step)
-        _put(root, "line", "grid", x1=_LAYOUT.left, x2=_LAYOUT.right, y1=y, y2=y)
-        _label(root, _LAYOUT.left - 8, y + 4, _short(number * scales.step), "quiet end")
+def _describe(picture: _Picture, curve: MissCurve) -> None:
+    """The texts above the plot, and those for readers who do not see it."""
+    sizes = "; ".join(f"{size.name}: {_reads(size.pages_read_per_second)}" for size in curve.sizes)
+    about = f"innodb_buffer_pool_size is {exact_binary(curve.pool_bytes)}. Pages read a second: {sizes}."
+    ET.SubElement(picture.root, "title").text = "Pages read from disk a second, by the size of the buffer pool"
+    ET.SubElement(picture.root, "desc").text = about
+    ET.SubElement(picture.root, "style").text = STYLE
+    picture.put("rect", "paper", width="100%", height="100%")
+    picture.label(16, 24, shortened(curve.server, 60), "title")
+    watched = f"pages read from disk a second; watched {duration(curve.watched_seconds)}"
+    picture.label(16, 24 + _LAYOUT.line, watched, "quiet")
+
+
+def _draw_axes(picture: _Picture, curve: MissCurve) -> None:
+    for number in range(picture.steps + 1):
+        y = picture.y(number * picture.step)
+        picture.put("line", "grid", x1=_LAYOUT.left, x2=_LAYOUT.right, y1=y, y2=y)
+        picture.label(_LAYOUT.left - 8, y + 4, _short(number * picture.step), "quiet end")
     bottom = _LAYOUT.top + _LAYOUT.height
     taken: list[float] = []
     for size in sorted(curve.sizes, key=lambda size: size.times != 1):  # today's first
-        x = scales.x(size.bytes)
+        x = picture.x(size.bytes)
         if all(abs(x - other) >= _LAYOUT.apart for other in taken):
             taken.append(x)
             edge = "end" if x > _LAYOUT.right - _LAYOUT.apart / 2 else "middle"
-            _label(root, x, bottom + _LAYOUT.line, binary(size.bytes), edge)
-            _label(root, x, bottom + 2 * _LAYOUT.line, size.name, f"quiet {edge}")
+            picture.label(x, bottom + _LAYOUT.line, binary(size.bytes), edge)
+            picture.label(x, bottom + 2 * _LAYOUT.line, size.name, f"quiet {edge}")
 
 
-def _plot(root: ET.Element, curve: MissCurve, scales: _Scales, lines: Sequence[_Line]) -> None:
-    today = scales.x(curve.pool_bytes)
+def _draw_curve(picture: _Picture, curve: MissCurve, lines: Sequence[tuple[str, str, Points]]) -> None:
+    today = picture.x(curve.pool_bytes)
     low, expected, high = (
         [(float(size.bytes), float(getattr(size.pages_read_per_second, bound))) for size in curve.sizes]
         for bound in ("low", "expected", "high")
     )
-    _put(root, "polygon", "band", points=scales.line([*high, *reversed(low)]))
-    _put(root, "line", "today", x1=today, x2=today, y1=_LAYOUT.top, y2=_LAYOUT.top + _LAYOUT.height)
-    for line in (*lines, _Line("expected", "", expected)):
-        _put(root, "polyline", line.kind, points=scales.line(line.points))
+    picture.draw("polygon", "band", [*high, *reversed(low)])
+    picture.put("line", "today", x1=today, x2=today, y1=_LAYOUT.top, y2=_LAYOUT.top + _LAYOUT.height)
+    for kind, _, points in (*lines, ("expected", "", expected)):
+        picture.draw("polyline", kind, points)
     for size, (_, reads) in zip(curve.sizes, expected, strict=True):
-        dot = _dot(root, "size", 3.5, scales.x(size.bytes), scales.y(reads))
+        dot = picture.dot("size", 3.5, picture.x(size.bytes), picture.y(reads))
         tip = f"{binary(size.bytes)}, {size.name}: {_reads(size.pages_read_per_second)}"
         ET.SubElement(dot, "title").text = tip
-    for filled in curve.filled:
-        if filled.bytes > 0:
-            _dot(root, "filled", 3, scales.x(filled.bytes), scales.y(filled.pages_read_per_second))
-    _dot(root, "measured", 5, today, scales.y(curve.pages_read_per_second))
 
 
-def _key(root: ET.Element, x: float, y: float, kind: str, name: str) -> None:
+def _draw_key(picture: _Picture, x: float, y: float, kind: str, name: str) -> None:
     """An entry of the legend."""
     match kind:
         case "band":
-            _put(root, "rect", kind, x=x, y=y - 6, width=24, height=12)
+            picture.put("rect", kind, x=x, y=y - 6, width=24, height=12)
         case "measured" | "filled":
-            _dot(root, kind, 4, x + 12, y)
+            picture.dot(kind, 4, x + 12, y)
         case _:
-            _put(root, "polyline", kind, points=f"{x:g},{y:g} {x + 24:g},{y:g}")
-    _label(root, x + 32, y + 4, name, "")
+            picture.put("polyline", kind, points=f"{x:g},{y:g} {x + 24:g},{y:g}")
+    picture.label(x + 32, y + 4, name)
 
 
 def _reads(reads: ExpectedReads) -> str:
     return f"{value_text(reads.expected)} ({value_text(reads.low)} to {value_text(reads.high)})"
-
-
-def _put(parent: ET.Element, tag: str, kind: str, **attributes: float | str) -> ET.Element:
-    """A new element of this class."""
-    written = {key: value if isinstance(value, str) else f"{value:g}" for key, value in attributes.items()}
-    return ET.SubElement(parent, tag, {"class": kind, **written})
-
-
-def _dot(parent: ET.Element, kind: str, radius: float, x: float, y: float) -> ET.Element:
-    return _put(parent, "circle", kind, cx=x, cy=y, r=radius)
-
-
-def _label(parent: ET.Element, x: float, y: float, text: str, kind: str) -> None:
-    _put(parent, "text", kind, x=x, y=y).text = visible(text)
 
 
 def _round_step(most: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from pydantic import Field
 
@@ -37,19 +37,6 @@ class Event(Frozen):
     after: Number | str | None = Field(None, description="Its value since.")
 
 
-class Seen(NamedTuple):
-    """What a look sees beside the snapshots."""
-
-    problem: str | None
-    """Why the server cannot be reached; None while it can."""
-    rules: int
-    """Number of the rules in force."""
-    loaded_at: float
-    """When they were loaded, Unix seconds."""
-    rules_problem: str | None
-    """Why the last attempt to load the rules failed; None after a successful one."""
-
-
 class Timeline:
     """The newest events.
 
@@ -61,40 +48,53 @@ class Timeline:
         """Nothing was seen yet."""
         self.away_since: float | None = None
         self._events: deque[Event] = deque(maxlen=MOST_EVENTS)
-        self._seen: Seen | None = None
+        self._loaded_at: float | None = None
+        self._rules_problem: str | None = None
         self._last: Snapshot | None = None
         # A snapshot without a section hides neither a restart nor a new setting.
         self._status: Snapshot | None = None
         self._variables: Snapshot | None = None
 
-    def look(self, history: Sequence[Snapshot], seen: Seen, now: float) -> None:
+    def look(
+        self,
+        history: Sequence[Snapshot],
+        now: float,
+        *,
+        problem: str | None = None,
+        rules: int = 0,
+        loaded_at: float = 0.0,
+        rules_problem: str | None = None,
+    ) -> None:
         """Take in what is new since the last look; an event between two looks that left no trace is not seen.
 
         Args:
             history: Snapshots, oldest first. Only the first look reads more than the newest one.
-            seen: Everything else.
             now: Unix seconds.
+            problem: Why the server cannot be reached; None while it can.
+            rules: Number of the rules in force.
+            loaded_at: When they were loaded, Unix seconds.
+            rules_problem: Why the last attempt to load the rules failed; None after a successful one.
         """
-        self._events += sorted((*self._changes(history), *self._news(seen, now)), key=lambda event: event.at)
-        self._seen = seen
+        events = [*self._changes(history), *self._absence(problem, now)]
+        if self._loaded_at not in (None, loaded_at):
+            events.append(Event(at=loaded_at, kind="rules", text=f"{rules} rules loaded anew"))
+        if self._loaded_at is not None and rules_problem not in (None, self._rules_problem):
+            text = f"rules not loaded, the old ones stay: {rules_problem}"
+            events.append(Event(at=now, kind="rules", text=text))
+        self._loaded_at, self._rules_problem = loaded_at, rules_problem
+        self._events += sorted(events, key=lambda event: event.at)
 
     def events(self, since: float = 0.0) -> list[Event]:
         """The events at ``since`` or later, Unix seconds; oldest first."""
         return sorted((event for event in self._events if event.at >= since), key=lambda event: event.at)
 
-    def _news(self, seen: Seen, now: float) -> Iterator[Event]:
-        if seen.problem is not None and self.away_since is None:
+    def _absence(self, problem: str | None, now: float) -> Iterator[Event]:
+        if problem is not None and self.away_since is None:
             self.away_since = now
-            yield Event(at=now, kind="away", text=f"the server is away: {seen.problem}")
-        elif seen.problem is None and self.away_since is not None:
+            yield Event(at=now, kind="away", text=f"the server is away: {problem}")
+        elif problem is None and self.away_since is not None:
             yield Event(at=now, kind="back", text=f"the server is back after {duration(now - self.away_since)}")
             self.away_since = None
-        if self._seen is None:
-            return
-        if seen.loaded_at != self._seen.loaded_at:
-            yield Event(at=seen.loaded_at, kind="rules", text=f"{seen.rules} rules loaded anew")
-        if seen.rules_problem is not None and seen.rules_problem != self._seen.rules_problem:
-            yield Event(at=now, kind="rules", text=f"rules not loaded, the old ones stay: {seen.rules_problem}")
 
     def _changes(self, history: Sequence[Snapshot]) -> Iterator[Event]:
         """What changed from one snapshot to the next."""

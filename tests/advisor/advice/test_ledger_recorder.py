@@ -22,7 +22,6 @@ from tests.advisor.building import ORDERS, RECORDING, RULES_FOLDER, capture, sna
 from tests.waiting import DEADLINE, until
 
 ADDRESS = "db:3306"
-BOOK = Rulebook(RULES_FOLDER)
 
 
 def looked(seconds: float, pct: str = "37") -> Snapshot:
@@ -49,7 +48,7 @@ async def test_an_outcome_is_shown_once_it_is_on_the_disk_and_nobody_waits_for_t
     with StateFile(tmp_path, ADDRESS, patience=DEADLINE) as state:
         recorder = LedgerRecorder(state=state)
         state.submit(hang)
-        observing = asyncio.create_task(recorder.observe(CHANGED, None, BOOK.rule_set))
+        observing = asyncio.create_task(recorder.observe(CHANGED, None))
         assert await asyncio.to_thread(began.wait, DEADLINE)
         for _ in range(20):  # the loop runs on
             await asyncio.sleep(0)
@@ -65,12 +64,12 @@ async def test_an_outcome_is_shown_once_it_is_on_the_disk_and_nobody_waits_for_t
 async def test_a_restart_goes_on_with_the_open_outcome(tmp_path: Path) -> None:
     with StateFile(tmp_path, ADDRESS) as state:
         first = LedgerRecorder(state=state)
-        await first.observe(CHANGED, None, BOOK.rule_set)
+        await first.observe(CHANGED, None)
     with StateFile(tmp_path, ADDRESS) as state:
         second = LedgerRecorder(state=state)
         assert second.ledger.outcomes == first.ledger.outcomes
         history = [*CHANGED, *(looked(70.0 + 10 * number, "64") for number in range(400))]
-        await second.observe(history, None, BOOK.rule_set)
+        await second.observe(history, None)
     [closed] = second.ledger.outcomes.values()
     assert closed.result is not Result.OPEN
     assert list(stored(tmp_path).outcomes.values()) == [closed]
@@ -78,9 +77,9 @@ async def test_a_restart_goes_on_with_the_open_outcome(tmp_path: Path) -> None:
 
 async def test_the_same_snapshot_is_observed_once() -> None:
     recorder = LedgerRecorder()
-    await recorder.observe(CHANGED, None, BOOK.rule_set)
+    await recorder.observe(CHANGED, None)
     before = recorder.ledger
-    await recorder.observe(list(CHANGED), None, BOOK.rule_set)
+    await recorder.observe(list(CHANGED), None)
     assert recorder.ledger is before
 
 
@@ -88,9 +87,9 @@ async def test_a_snapshot_that_is_not_understood_is_logged_and_the_next_one_is_t
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     recorder = LedgerRecorder()
-    await recorder.observe([HISTORY[0], object()], None, BOOK.rule_set)  # type: ignore[list-item]
-    assert [each.levelno for each in caplog.records] == [logging.ERROR]
-    await recorder.observe(CHANGED, None, BOOK.rule_set)
+    await recorder.observe([HISTORY[0], object()], None)  # type: ignore[list-item]
+    assert [record.levelno for record in caplog.records] == [logging.ERROR]
+    await recorder.observe(CHANGED, None)
     assert len(recorder.ledger.outcomes) == 1
 
 
@@ -103,7 +102,7 @@ async def test_the_service_stores_its_ledger_and_hands_it_to_the_rules(tmp_path:
         finally:
             running.cancel()
             await asyncio.gather(running, return_exceptions=True)
-    [finding] = [one for one in service.ledger.findings.values() if one.rule == "scan-exceeds-old-sublist"]
+    [finding] = [finding for finding in service.ledger.findings.values() if finding.rule == "scan-exceeds-old-sublist"]
     assert finding.subject == {"schema": ORDERS.schema, "table": ORDERS.table}
     assert finding.rule_version
     assert finding.model_version

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from advisor.ledger.entry import Baseline, Entry, Outcome, Result
-from advisor.ledger.ledger import Ledger
+from advisor.ledger.ledger import Ledger, rule_version
+from advisor.rules.check import Rule
 from tests.advisor.ledger.load import INTERVAL, Done, Load
 
 WINDOW = 300.0
@@ -198,3 +199,8 @@ def test_the_entries_make_the_same_ledger(load: Load) -> None:
         again = again.with_entries([entry])
     assert again == ledger
     assert ledger.before
+
+
+def test_a_rule_whose_file_says_something_else_has_another_version(make_rule: Callable[..., Rule]) -> None:
+    first, same, other = (rule_version(make_rule(**keys)) for keys in ({}, {}, {"confidence": 0.7}))
+    assert first == same != other

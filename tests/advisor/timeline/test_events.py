@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections import deque
 
 from advisor.observe.source import Replay
-from advisor.timeline.events import MOST_EVENTS, Seen, Timeline
+from advisor.timeline.events import MOST_EVENTS, Timeline
 from exporter.snapshot import Snapshot
 from tests.advisor.building import BOOTED, capture, server, snapshot, variables
 
-WELL = Seen(problem=None, rules=24, loaded_at=1.0, rules_problem=None)
-
 
 def texts(timeline: Timeline) -> list[str]:
-    return [each.text for each in timeline.events()]
+    return [event.text for event in timeline.events()]
 
 
 def seen(*history: Snapshot, timeline: Timeline | None = None) -> Timeline:
     """A timeline after a look at each of the snapshots as they came."""
     timeline = timeline or Timeline()
     for count in range(1, len(history) + 1):
-        timeline.look(deque(history[:count]), WELL, history[count - 1].at)  # as the sampler keeps it
+        timeline.look(deque(history[:count]), history[count - 1].at)  # as the sampler keeps it
     return timeline
 
 
@@ -60,31 +58,30 @@ def test_a_restart_with_another_version_says_so() -> None:
 def test_a_snapshot_without_a_section_hides_nothing() -> None:
     blank = snapshot(1010, status=None, variables=None)
     changed = snapshot(5, booted=BOOTED + 1015, variables=variables(innodb_old_blocks_pct="64"))
-    assert {each.kind for each in seen(snapshot(1000), blank, changed).events()} == {"restart", "setting"}
+    assert {event.kind for event in seen(snapshot(1000), blank, changed).events()} == {"restart", "setting"}
 
 
 def test_a_recording_of_a_server_whose_setting_was_changed_has_the_event() -> None:
     timeline = Timeline()
-    timeline.look(Replay(capture("mysql-9.7/old-sublist-mended")).history, WELL, 0.0)
-    assert [(each.kind, each.setting) for each in timeline.events()] == [("setting", "innodb_old_blocks_pct")]
+    timeline.look(Replay(capture("mysql-9.7/old-sublist-mended")).history, 0.0)
+    assert [(event.kind, event.setting) for event in timeline.events()] == [("setting", "innodb_old_blocks_pct")]
 
 
 def test_the_first_look_reads_the_whole_history_and_others_only_the_newest_snapshot() -> None:
     history = [snapshot(10), snapshot(20, variables=variables(innodb_old_blocks_pct="64")), snapshot(30)]
     timeline = Timeline()
     for _ in range(3):
-        timeline.look(history, WELL, history[-1].at)
+        timeline.look(history, history[-1].at)
     assert texts(timeline) == ["innodb_old_blocks_pct: 37 → 64", "innodb_old_blocks_pct: 64 → 37"]
 
 
 def test_a_server_that_goes_away_and_comes_back_leaves_both() -> None:
     timeline, history = Timeline(), [snapshot(10)]
-    timeline.look(history, WELL, 100.0)
-    refused = WELL._replace(problem="cannot connect to db1:3306: Connection refused")
-    timeline.look(history, refused, 110.0)
-    timeline.look(history, WELL._replace(problem="access denied"), 120.0)
+    timeline.look(history, 100.0)
+    timeline.look(history, 110.0, problem="cannot connect to db1:3306: Connection refused")
+    timeline.look(history, 120.0, problem="access denied")
     since = [timeline.away_since]
-    timeline.look(history, WELL, 260.0)
+    timeline.look(history, 260.0)
     assert [*since, timeline.away_since] == [110.0, None]
     away, back = timeline.events()
     assert (away.kind, away.at) == ("away", 110.0)
@@ -94,10 +91,11 @@ def test_a_server_that_goes_away_and_comes_back_leaves_both() -> None:
 
 def test_rules_that_are_loaded_anew_or_refused_are_events_once() -> None:
     timeline = Timeline()
-    refused = WELL._replace(rules_problem="a.yaml:3: no fact pool.pagse")
-    for now, what in ((10.0, WELL), (20.0, WELL._replace(loaded_at=19.0, rules=25)), (30.0, refused), (40.0, refused)):
-        timeline.look([], what._replace(loaded_at=19.0) if now > 20 else what, now)
-    assert [(each.at, each.kind, each.text) for each in timeline.events()] == [
+    timeline.look([], 10.0, rules=24, loaded_at=1.0)
+    timeline.look([], 20.0, rules=25, loaded_at=19.0)
+    for now in (30.0, 40.0):
+        timeline.look([], now, rules=25, loaded_at=19.0, rules_problem="a.yaml:3: no fact pool.pagse")
+    assert [(event.at, event.kind, event.text) for event in timeline.events()] == [
         (19.0, "rules", "25 rules loaded anew"),
         (30.0, "rules", "rules not loaded, the old ones stay: a.yaml:3: no fact pool.pagse"),
     ]
@@ -106,6 +104,6 @@ def test_rules_that_are_loaded_anew_or_refused_are_events_once() -> None:
 def test_only_the_newest_events_are_kept() -> None:
     timeline = Timeline()
     for number in range(MOST_EVENTS + 10):
-        timeline.look([], WELL._replace(loaded_at=float(number)), float(number))
+        timeline.look([], float(number), loaded_at=float(number))
     assert len(timeline.events()) == MOST_EVENTS
     assert timeline.events(since=MOST_EVENTS + 8)[0].at == MOST_EVENTS + 8
