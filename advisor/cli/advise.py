@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from advisor.cli.exits import FINDINGS, epilog
 from advisor.cli.options import (
     SEVERITIES,
     SetupOptions,
@@ -20,10 +18,10 @@ from advisor.cli.options import (
     watch_options,
     where_options,
 )
+from advisor.cli.output import FINDINGS, epilog
 
 if TYPE_CHECKING:
     from advisor.ledger.history import GradedAdvice
-    from advisor.pool.hours import Hour
 
 
 @click.command(
@@ -65,16 +63,15 @@ def advise(
     from advisor.advice.interpreter import Remembered
     from advisor.advice.judgement import assess, judge
     from advisor.cli import ledgers, sources
-    from advisor.cli.setup import load_setup
     from advisor.contract.recommendation import Severity
     from advisor.ledger.history import GradedAdvice, dated, newest
     from advisor.ledger.ledger import Ledger
     from advisor.observe.source import window
     from exporter.connection.errors import ServerError
 
-    rules, machine = load_setup(setup)
-    hours = _hours(state_dir, where)
-    ledger = None if where.recording else ledgers.ledger_in(state_dir, where.server().address)
+    rules, machine = setup.load()
+    hours = ledgers.hours_in(state_dir, where.state_address) if state_dir else None
+    ledger = ledgers.ledger_in(state_dir, where.state_address) if state_dir else None
     source = sources.observed_source(where, watch, interval, machine)
     ledger = ledger or ledgers.ledger_of(source) or Ledger()
     seen = window(source, math.inf)
@@ -85,39 +82,19 @@ def advise(
     assessment = assess({judgement.rule: judgement for judgement in judgements}, seen, rules.rule_set)
     dates = {"computed_at": time.time(), "age_seconds": 0.0}
     advice = dated(assessment.advice, ledger).model_copy(update=dates)
-    _print(GradedAdvice.model_construct(**dict(advice), outcomes=tuple(newest(ledger.outcomes.values()))), style)
+    _put(GradedAdvice.model_construct(**dict(advice), outcomes=tuple(newest(ledger.outcomes.values()))), style)
     sources.refuse_missing_privileges(assessment.snapshot)
     if fail_on and any(finding.severity.rank >= Severity(fail_on).rank for finding in advice.recommendations):
         sys.exit(FINDINGS)
 
 
-def _hours(folder: Path | None, where: SourceOptions) -> Sequence[Hour] | None:
-    """The hours that `serve` remembers of the server, where there is a folder for it.
+def _put(advice: GradedAdvice, style: str) -> None:
+    from advisor.cli.output import model_json, put
 
-    Raises:
-        click.UsageError: It is no server.
-        Unusable: The file cannot be used.
-    """
-    from advisor.cli.ledgers import stored_at
-    from advisor.pool.stored_hours import HOUR
-    from exporter import state_file
+    if style == "json":
+        none = None if advice.outcomes else {"outcomes"}  # then it is what GET /advise answers
+        put(model_json(advice, by_alias=True, exclude=none))
+        return
+    from advisor.render import advice as documents
 
-    if folder is None:
-        return None
-    if where.recording:
-        raise click.UsageError("--state-dir needs a server, not a recording")
-    path = state_file.path_of(folder, where.server().address)
-    return stored_at(path, "hours", HOUR) or ()
-
-
-def _print(advice: GradedAdvice, style: str) -> None:
-    from advisor.cli import output
-
-    match style:
-        case "json":
-            none = None if advice.outcomes else {"outcomes"}  # then it is what GET /advise answers
-            output.say_json(advice, by_alias=True, exclude=none)
-        case _:
-            from advisor.render import advice as documents
-
-            output.say_document(documents.advice(advice), style)
+    put(documents.advice(advice), style=style)

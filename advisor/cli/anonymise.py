@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from advisor.cli.exits import Unusable, epilog
 from advisor.cli.options import recording_output_option
+from advisor.cli.output import Unusable, epilog
 
 
 @click.command(epilog=epilog("anonymise busy-hour.jsonl.gz -o for-a-ticket.jsonl.gz"))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from advisor.cli.exits import FINDINGS, epilog
 from advisor.cli.options import SetupOptions, SourceOptions, format_option, setup_options, where_options
+from advisor.cli.output import FINDINGS, epilog
 
 if TYPE_CHECKING:
     from advisor.render.blocks import Cell
@@ -33,13 +33,12 @@ def check(*, where: SourceOptions, setup: SetupOptions, style: str) -> None:
     Names the rules that are blind without a source.
     """
     from advisor.cli import sources
-    from advisor.cli.output import say_document, say_json
-    from advisor.cli.setup import load_setup
+    from advisor.cli.output import put, say_json
     from advisor.observe import observation
     from advisor.render.blocks import Paragraph, TextDocument, TextTable
     from exporter.collectors import DEFAULT
 
-    rules, machine = load_setup(setup)
+    rules, machine = setup.load()
     source = sources.snapshot_source(where, _INTERVAL, machine)
     snapshot = observation.run(observation.single_snapshot(source))
     applicable = [rule for rule in rules.rules if snapshot.server in rule.file.applies]
@@ -59,7 +58,7 @@ def check(*, where: SourceOptions, setup: SetupOptions, style: str) -> None:
         say_json({"server": server, "account": snapshot.account, "sources": checks})
     else:
         table = TextTable(("source", "", "why", "cure", "rules that need it"), tuple(map(_row, checks)))
-        say_document(TextDocument("Sources", (Paragraph(f"{server}, as {snapshot.account}"), table)))
+        put(TextDocument("Sources", (Paragraph(f"{server}, as {snapshot.account}"), table)))
     sources.refuse_missing_privileges(snapshot)
     if any(check["ok"] is False for check in checks):
         sys.exit(FINDINGS)

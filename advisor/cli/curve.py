@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from advisor.cli import parameters
-from advisor.cli.exits import Unusable, epilog
 from advisor.cli.options import SourceOptions, format_option, output_option, watch_options, where_options
+from advisor.cli.output import Unusable, epilog
 
 if TYPE_CHECKING:
     from advisor.pool.curve import MissCurve
@@ -72,12 +72,12 @@ def curve(
 
 
 def _form(miss_curve: MissCurve, style: str) -> str | TextDocument:
-    from advisor.contract.json_text import json_of
+    from advisor.cli.output import model_json
     from advisor.render import curve_svg, models
 
     match style:
         case "json":
-            return json_of(miss_curve, indent=2) + "\n"
+            return model_json(miss_curve)
         case "svg":
             return curve_svg.svg(miss_curve)
         case _:

@@ -14,10 +14,15 @@ from typing import TYPE_CHECKING
 import click
 
 from advisor.cli import logs, parameters
-from advisor.cli.alerting_options import AlertingOptions, fleet_alerting_options
-from advisor.cli.exits import FINDINGS, Unusable, epilog
-from advisor.cli.link_options import Addresses, fleet_link_options
-from advisor.cli.options import SEVERITIES, SetupOptions, rules_options, web_config_option
+from advisor.cli.options import SEVERITIES, SetupOptions, rules_options
+from advisor.cli.output import FINDINGS, Unusable, epilog
+from advisor.cli.service_options import (
+    Addresses,
+    AlertingOptions,
+    fleet_alerting_options,
+    fleet_link_options,
+    web_config_option,
+)
 
 if TYPE_CHECKING:
     from advisor.contract.fleet import FleetReport
@@ -232,7 +237,6 @@ def fleet(
     import dataclasses
 
     from advisor.cli.output import put, writable
-    from advisor.cli.setup import load_setup
     from advisor.contract.recommendation import Severity
     from advisor.fleet.reading import ReadingOptions, read
 
@@ -245,7 +249,7 @@ def fleet(
     writable(to)
     logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
     labels = _identity(identity, replica_labels)
-    rules, _ = load_setup(setup)
+    rules, _ = setup.load()
     options = ReadingOptions(
         url=url,
         rules=rules.rule_set,

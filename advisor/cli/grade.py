@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from advisor.cli import parameters
-from advisor.cli.exits import FINDINGS, epilog
 from advisor.cli.options import SetupOptions, format_option, output_option, setup_options
+from advisor.cli.output import FINDINGS, epilog
 
 if TYPE_CHECKING:
     from advisor.ledger.grades import GradedStretch
@@ -66,14 +66,13 @@ def grade(
     pool needs minutes to settle.
     """
     from advisor.cli.ledgers import fails
-    from advisor.cli.output import put, writable
-    from advisor.contract.json_text import json_of
+    from advisor.cli.output import model_json, put, writable
     from advisor.ledger.grades import grades
     from advisor.render import outcomes as documents
 
     writable(output)
     graded = grades(_stretches(recordings, setup, window))
-    put(json_of(graded, indent=2) + "\n" if style == "json" else documents.grades(graded), output)
+    put(model_json(graded) if style == "json" else documents.grades(graded), output)
     if fails(graded.outcomes, fail_on):
         sys.exit(FINDINGS)
 
@@ -82,12 +81,11 @@ def _stretches(recordings: Sequence[Path], setup: SetupOptions, window: float) -
     """The recordings in the order of their time; one that goes on where the last one ended belongs to its stretch."""
     from advisor.advice.replay import Replaying
     from advisor.cli.output import progress_bar
-    from advisor.cli.setup import load_setup
     from advisor.ledger.ledger import Ledger
     from advisor.observe.source import Replay
     from exporter.collectors.machine import configure
 
-    rules, machine = load_setup(setup)
+    rules, machine = setup.load()
     replaying, names = None, list[str]()
     for path in sorted(recordings, key=_begin):
         history = [configure(snapshot, machine.configured) for snapshot in Replay(path).history]

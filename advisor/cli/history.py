@@ -13,11 +13,10 @@ import click
 from click.core import ParameterSource
 
 from advisor.cli import options, parameters
-from advisor.cli.exits import FINDINGS, Unusable, epilog
 from advisor.cli.options import DSN_VARIABLE, format_option, state_option
+from advisor.cli.output import FINDINGS, Unusable, epilog
 
 if TYPE_CHECKING:
-    from advisor.ledger.history import History
     from advisor.ledger.ledger import Ledger
 
 _RESULTS = ("open", "kept", "missed", "unpromised", "not comparable")
@@ -108,10 +107,12 @@ def history(
     with the same at GET /history.
     """  # noqa: D301 - click's mark for lines that stay as they are
     from advisor.cli.ledgers import fails
+    from advisor.cli.output import model_json, put
     from advisor.contract.settings import SETTINGS
     from advisor.ledger import history as histories
     from advisor.ledger.entry import Result
     from advisor.ledger.ledger import MOST_OUTCOMES
+    from advisor.render import outcomes
 
     for name in settings:
         if name not in SETTINGS:
@@ -136,7 +137,7 @@ def history(
         limit=min(limit, MOST_OUTCOMES),
     )
     shown = histories.history(ledger, history_filter, kept=recording is None)
-    _print(shown, style)
+    put(model_json(shown) if style == "json" else outcomes.history(shown), style=style)
     if fails(shown.outcomes, fail_on):
         sys.exit(FINDINGS)
 
@@ -185,15 +186,3 @@ def _stored_ledger(folder: Path, dsn: str | None, defaults_file: Path | None) ->
     else:
         [path] = paths
     return ledger_at(path) or Ledger()
-
-
-def _print(shown: History, style: str) -> None:
-    from advisor.cli.output import say_document, say_json
-
-    match style:
-        case "json":
-            say_json(shown)
-        case _:
-            from advisor.render import outcomes
-
-            say_document(outcomes.history(shown), style)

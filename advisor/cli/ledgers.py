@@ -1,4 +1,4 @@
-"""What `serve` keeps in its directory, the ledger of a recording, and --fail-on for its outcomes."""
+"""What `serve` remembers in its directory, the ledger of a recording, and --fail-on for its outcomes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,20 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from advisor.cli.exits import Unusable
-from advisor.cli.output import say
+from advisor.cli.output import Unusable, say
 from advisor.files.stored import Item, TableName, stored_items
 from advisor.ledger.entry import ENTRY, Outcome, Result
 from advisor.ledger.ledger import Ledger
 from advisor.ledger.recorded import recorded_ledger
 from advisor.observe.source import Replay, SnapshotSource
+from advisor.pool.hours import Hour
+from advisor.pool.stored_hours import HOUR
 from exporter import state_file
 from exporter.state_file import StateError
 
 
-def stored_at(path: Path, table: TableName, adapter: TypeAdapter[Item]) -> list[Item] | None:
-    """What a table of a state file holds, to which its sidecar may be writing; None where there is no file.
-
-    Raises:
-        Unusable: It cannot be used.
-    """
+def _stored(path: Path, table: TableName, adapter: TypeAdapter[Item]) -> list[Item] | None:
+    """What a table of a state file holds, to which its sidecar may be writing; None where there is no file."""
     try:
         items, damage = stored_items(path, table, adapter)
     except FileNotFoundError:
@@ -36,14 +33,19 @@ def stored_at(path: Path, table: TableName, adapter: TypeAdapter[Item]) -> list[
 
 
 def ledger_at(path: Path) -> Ledger | None:
-    """The ledger of a state file; None where there is none. Raises Unusable."""
-    entries = stored_at(path, "entries", ENTRY)
+    """The ledger of a state file; None where there is no file. Raises Unusable."""
+    entries = _stored(path, "entries", ENTRY)
     return None if entries is None else Ledger.of(entries)
 
 
-def ledger_in(folder: Path | None, address: str) -> Ledger | None:
-    """The ledger of a server; None where there is no folder, or none of this server in it. Raises Unusable."""
-    return None if folder is None else ledger_at(state_file.path_of(folder, address))
+def ledger_in(folder: Path, address: str) -> Ledger | None:
+    """The ledger of a server; None where the folder has none. Raises Unusable."""
+    return ledger_at(state_file.path_of(folder, address))
+
+
+def hours_in(folder: Path, address: str) -> Sequence[Hour]:
+    """The hours of a server that the folder has. Raises Unusable."""
+    return _stored(state_file.path_of(folder, address), "hours", HOUR) or ()
 
 
 def ledger_of(source: SnapshotSource) -> Ledger | None:

@@ -9,8 +9,8 @@ import socket
 import threading
 from collections.abc import Callable
 
-from advisor.cli.exits import Unusable
-from advisor.cli.link_options import Addresses
+from advisor.cli.output import Unusable
+from advisor.cli.service_options import Addresses
 from advisor.files.yaml_file import FileError
 from advisor.http import server as http
 from advisor.http.browsers import Names

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from advisor.cli.exits import epilog
+from advisor.cli.output import epilog
 
 if TYPE_CHECKING:
     from advisor.models.lru.scenario import Pass
@@ -56,24 +56,24 @@ def lru(*, scenario: Path, as_json: bool) -> None:
         message = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise FileError(f"{scenario}: {message} after a step of set") from error
     if as_json:
-        for one in passes:
-            click.echo(json.dumps(_in_whole_pages(one)))
+        for scenario_pass in passes:
+            click.echo(json.dumps(_in_whole_pages(scenario_pass)))
     else:
-        from advisor.cli.output import say_document
+        from advisor.cli.output import put
         from advisor.render import models
 
-        say_document(models.passes(passes))
+        put(models.passes(passes))
 
 
-def _in_whole_pages(one: Pass) -> dict[str, str | int]:
+def _in_whole_pages(scenario_pass: Pass) -> dict[str, str | int]:
     return {
-        "step": one.step,
-        "object": one.object,
-        "pass": one.number,
-        "pages_read": round(one.pages_read),
-        "made_young": round(one.made_young),
-        "not_made_young": round(one.not_made_young),
-        "young_pages": round(one.young_pages),
-        "old_pages": round(one.old_pages),
-        "free_pages": round(one.free_pages),
+        "step": scenario_pass.step,
+        "object": scenario_pass.object,
+        "pass": scenario_pass.number,
+        "pages_read": round(scenario_pass.pages_read),
+        "made_young": round(scenario_pass.made_young),
+        "not_made_young": round(scenario_pass.not_made_young),
+        "young_pages": round(scenario_pass.young_pages),
+        "old_pages": round(scenario_pass.old_pages),
+        "free_pages": round(scenario_pass.free_pages),
     }

@@ -18,11 +18,11 @@ from advisor.cli.advise import advise
 from advisor.cli.anonymise import anonymise
 from advisor.cli.check import check
 from advisor.cli.curve import curve
-from advisor.cli.exits import INTERRUPTED, Unusable, epilog
 from advisor.cli.fleet import fleet
 from advisor.cli.grade import grade
 from advisor.cli.history import history
 from advisor.cli.lru import lru
+from advisor.cli.output import INTERRUPTED, Unusable, epilog
 from advisor.cli.record import record
 from advisor.cli.rules import rules
 from advisor.cli.serve import serve

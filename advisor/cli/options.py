@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
+import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,14 +18,17 @@ from advisor.cli.parameters import duration, interval, rate
 from advisor.files.quantities import size
 from advisor.observe.limits import MAY_READ
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # --help needs no pydantic
+    from advisor.rules.configuration import Configuration, ServerMachine, Suppression
+    from advisor.rules.rulebook import Rulebook
     from exporter.connection.target import Target
+
+log = logging.getLogger("innodb-advisor")
 
 DSN_VARIABLE = "INNODB_ADVISOR_DSN"
 CONFIG_VARIABLE = "INNODB_ADVISOR_CONFIG"
 RULES_VARIABLE = "INNODB_ADVISOR_RULES"
 STATE_VARIABLE = "INNODB_ADVISOR_STATE_DIR"
-WEB_VARIABLE = "INNODB_ADVISOR_WEB_CONFIG"
 SEVERITIES = ("info", "warning", "critical")
 
 Command = Callable[..., Any]
@@ -48,6 +53,17 @@ class SourceOptions:
         assert self.target is not None  # noqa: S101 - ``named_source`` sets one of the two
         return self.target
 
+    @property
+    def state_address(self) -> str:
+        """The address by which --state-dir tells servers apart.
+
+        Raises:
+            click.UsageError: There is a recording in place of a server.
+        """
+        if self.recording:
+            raise click.UsageError("--state-dir needs a server, not a recording")
+        return self.server().address
+
 
 @dataclass(frozen=True, slots=True)
 class SetupOptions:
@@ -68,6 +84,39 @@ class SetupOptions:
     memory: int | None = None
     storage: Literal["ssd", "hdd"] | None = None
     may_read: float = MAY_READ
+
+    def load(self) -> tuple[Rulebook, ServerMachine]:
+        """The rules with what is suppressed, and the server's machine; options win over the configuration file.
+
+        Raises:
+            click.UsageError: An option has no usable value.
+            FileError: A file cannot be used.
+        """
+        from advisor.rules import configuration
+        from advisor.rules.rulebook import Rulebook, builtin_directory
+
+        configured = configuration.Configuration() if self.config is None else configuration.load(self.config)
+        if "" in self.suppress:
+            raise click.UsageError("--suppress needs a rule or the fingerprint of a recommendation")
+        if not math.isfinite(self.cores or 0.0):
+            raise click.UsageError("--cores needs a number such as 8")
+        suppressions = functools.partial(self._suppressions, configured)
+        rules = Rulebook(builtin_directory(), self.rules or configured.rules, suppressions, self.config)
+        machine = {"cores": self.cores, "memory": self.memory, "storage": self.storage}
+        given = {name: value for name, value in machine.items() if value is not None}
+        return rules, configured.server.model_copy(update=given)
+
+    def _suppressions(self, at_start: Configuration) -> Sequence[Suppression]:
+        """Those of the options, and of the configuration file as it is now."""
+        from advisor.rules import configuration
+
+        suppressed = tuple(configuration.suppression(name, "by --suppress") for name in self.suppress)
+        if self.config is None:
+            return suppressed
+        latest = configuration.load(self.config)
+        if (latest.server, latest.rules) != (at_start.server, at_start.rules):
+            log.warning("%s: server and rules take effect at the next start", self.config)
+        return (*suppressed, *latest.suppress)
 
 
 def option_group(name: str, collect: Callable[..., object], *options: Decorator) -> Decorator:
@@ -227,17 +276,6 @@ def state_option(purpose: str) -> Decorator:
         envvar=STATE_VARIABLE,
         metavar="DIR",
         help=f"{purpose}; also ${STATE_VARIABLE}.",
-    )
-
-
-def web_config_option(purpose: str) -> Decorator:
-    """--web-config."""
-    return click.option(
-        "--web-config",
-        type=click.Path(path_type=Path),
-        envvar=WEB_VARIABLE,
-        metavar="FILE",
-        help=f"{purpose}, in the format of Prometheus' exporter-toolkit; also ${WEB_VARIABLE}.",
     )
 
 

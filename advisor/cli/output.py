@@ -1,4 +1,4 @@
-"""What commands print: text and JSON in which everything shows, a file for -o, and a progress bar."""
+"""What commands print, and how they end: texts in which everything shows, files for -o, exit codes, a progress bar."""
 
 from __future__ import annotations
 
@@ -10,14 +10,36 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from pydantic import BaseModel
 
-from advisor.cli.exits import Unusable
-from advisor.contract.json_text import json_of
 from advisor.contract.visible import visible_json, visible_lines
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # --help needs no pydantic
+    from pydantic import BaseModel
+
     from advisor.render.blocks import TextDocument
+
+FINDINGS, UNUSABLE, INTERRUPTED = 1, 2, 130
+_EXIT_CODES = """
+
+\b
+Exit codes:
+  0    done
+  1    advise, fleet, grade, history: --fail-on applies; check: a source cannot be read; rules test: a case failed
+  2    the input cannot be used; the message says why
+  130  interrupted
+"""
+
+
+class Unusable(click.ClickException):
+    """Input that cannot be used: one clear message, and exit code 2."""
+
+    exit_code = UNUSABLE
+
+
+def epilog(*examples: str) -> str:
+    """The end of a command's help: examples and exit codes, with marks that keep click from rewrapping the lines."""
+    lines = "\n".join(f"  innodb-advisor {example}" for example in examples)
+    return f"\b\nExamples:\n{lines}\n{_EXIT_CODES}"
 
 
 def say(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -25,24 +47,16 @@ def say(text: str, *, err: bool = False, nl: bool = True) -> None:
     click.echo(visible_lines(text), err=err, nl=nl)
 
 
-def say_document(document: TextDocument, style: str = "text") -> None:
-    """Print a document as ``text`` or ``markdown``."""
-    if style == "markdown":
-        from advisor.render.markdown import markdown
+def model_json(model: BaseModel, **options: Any) -> str:
+    """The JSON of a model, indented; with these options of model_dump_json."""
+    from advisor.contract.json_text import json_of
 
-        say(markdown(document), nl=False)
-    else:
-        from advisor.render import text
-
-        text.show(document)
+    return json_of(model, indent=2, **options) + "\n"
 
 
-def say_json(value: BaseModel | object, **options: Any) -> None:
-    """Print JSON in which everything shows; a model with these options of model_dump_json."""
-    if isinstance(value, BaseModel):
-        click.echo(json_of(value, indent=2, **options))
-    else:
-        click.echo(visible_json(json.dumps(value, indent=2, ensure_ascii=False)))
+def say_json(value: object) -> None:
+    """Print JSON in which everything shows."""
+    click.echo(visible_json(json.dumps(value, indent=2, ensure_ascii=False)))
 
 
 def writable(output: Path | None) -> None:
@@ -55,29 +69,50 @@ def writable(output: Path | None) -> None:
         raise Unusable(f"cannot write {output}: there is no directory {output.parent}")
 
 
-def put(content: str | TextDocument, output: Path | None) -> None:
+def put(content: str | TextDocument, output: Path | None = None, style: str = "text") -> None:
     """Print a text or a document, or write it to a file, which stays as it was until the new one is whole.
+
+    Args:
+        content: The text or the document.
+        output: The file; None for standard output.
+        style: Of a document: text or markdown.
 
     Raises:
         Unusable: The file cannot be written.
     """
+    if output is None:
+        _print(content, style)
+        return
     from exporter import files
 
-    if not isinstance(content, str):
-        from advisor.render import text
-
-        if output is None and sys.stdout.isatty():
-            text.show(content)
-            return
-        content = text.text(content)
-    if output is None:
-        click.echo(content, nl=False)
-        return
     try:
         with files.replacing(output) as part:
-            part.write_text(content, encoding="utf-8", errors="replace")
+            part.write_text(_rendered(content, style), encoding="utf-8", errors="replace")
     except OSError as error:
         raise Unusable(f"cannot write {output}: {error.strerror}") from error
+
+
+def _print(content: str | TextDocument, style: str) -> None:
+    if isinstance(content, str):
+        click.echo(content, nl=False)  # JSON is UTF-8 whatever the terminal shows
+    elif style == "text" and sys.stdout.isatty():
+        from advisor.render import text
+
+        text.show(content)
+    else:
+        print(_rendered(content, style), end="", flush=True)
+
+
+def _rendered(content: str | TextDocument, style: str) -> str:
+    if isinstance(content, str):
+        return content
+    if style == "markdown":
+        from advisor.render.markdown import markdown
+
+        return visible_lines(markdown(content))
+    from advisor.render import text
+
+    return text.text(content)
 
 
 @contextlib.contextmanager

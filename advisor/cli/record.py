@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from advisor.cli import parameters
-from advisor.cli.exits import Unusable, epilog
 from advisor.cli.options import SourceOptions, recording_output_option, server_options, state_option
+from advisor.cli.output import Unusable, epilog
 
 if TYPE_CHECKING:
     from exporter.recording.file import LedgerLines
@@ -58,7 +58,7 @@ def record(
     from exporter.recording.anonymise import AnonymousRecorder
     from exporter.recording.file import Recorder
 
-    address = where.server().address
+    address = where.state_address
     if state_dir is not None and ledgers.ledger_in(state_dir, address) is None:
         say(f"{state_dir} has no history of this server: the recording carries none", err=True)
     try:
@@ -70,7 +70,7 @@ def record(
                 output=output,
                 progress=progress,
                 recorder=AnonymousRecorder if anonymise else Recorder,
-                ledger=lambda: _ledger_lines(state_dir, address),
+                ledger=lambda: None if state_dir is None else _ledger_lines(state_dir, address),
             )
     except OSError as error:
         raise Unusable(f"cannot write {output}: {error.strerror}") from error
@@ -82,7 +82,7 @@ def record(
     say(f"{output}: {output.stat().st_size:,} bytes", err=True)
 
 
-def _ledger_lines(folder: Path | None, address: str) -> LedgerLines | None:
+def _ledger_lines(folder: Path, address: str) -> LedgerLines | None:
     """What became of advice, as it is now. A state file that cannot be read by now spoils no recording."""
     from advisor.cli import ledgers
     from advisor.cli.output import say

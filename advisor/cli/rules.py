@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from advisor.cli.exits import FINDINGS, Unusable, epilog
 from advisor.cli.options import SetupOptions, rules_options
+from advisor.cli.output import FINDINGS, Unusable, epilog
 from advisor.contract.visible import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -38,10 +38,9 @@ def rules() -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print a list with a JSON object per rule.")
 def list_rules(*, setup: SetupOptions, as_json: bool) -> None:
     """List the rules."""
-    from advisor.cli.output import say_document, say_json
-    from advisor.cli.setup import load_setup
+    from advisor.cli.output import put, say_json
 
-    loaded, _ = load_setup(setup)
+    loaded, _ = setup.load()
     if as_json:
         say_json([_summary(loaded, rule) for rule in loaded.rules])
         return
@@ -50,7 +49,7 @@ def list_rules(*, setup: SetupOptions, as_json: bool) -> None:
     rows = tuple(
         (rule.id, rule.file.severity.value, loaded.rule_set.origins[rule.id], rule.file.title) for rule in loaded.rules
     )
-    say_document(TextDocument("Rules", (TextTable(("rule", "severity", "origin", "title"), rows),)))
+    put(TextDocument("Rules", (TextTable(("rule", "severity", "origin", "title"), rows),)))
 
 
 @rules.command(
@@ -69,12 +68,11 @@ def list_rules(*, setup: SetupOptions, as_json: bool) -> None:
 def show(*, rule_id: str, setup: SetupOptions, style: str) -> None:
     """Explain a rule: when it fires, why, its evidence, how to fix it, and how that was proved."""
     from advisor.cli.output import say, say_json
-    from advisor.cli.setup import load_setup
     from advisor.files import yaml_file
     from advisor.rules import page
     from advisor.rules.file import RuleFile
 
-    loaded, _ = load_setup(setup)
+    loaded, _ = setup.load()
     rule = _rule(loaded.rules, rule_id)
     markdown = page.markdown(rule, loaded.rule_set.origins[rule.id])
     match style:
@@ -103,11 +101,10 @@ def test(*, directory: Path | None, setup: SetupOptions, only: Sequence[str], ve
     Without DIR, test the built-in rules and the rules of --rules.
     """
     from advisor.cli.output import say
-    from advisor.cli.setup import load_setup
     from advisor.files.yaml_file import FileError
     from advisor.rules.rulebook import own_rules
 
-    loaded, _ = load_setup(setup)
+    loaded, _ = setup.load()
     tested = loaded.rules if directory is None else own_rules(directory)
     if only:
         tested = tuple(_rule(tested, rule_id) for rule_id in only)

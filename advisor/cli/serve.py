@@ -12,17 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from advisor.cli import logs, parameters
-from advisor.cli.alerting_options import AlertingOptions, alerting_options
-from advisor.cli.exits import epilog
-from advisor.cli.link_options import Addresses, link_options
 from advisor.cli.options import (
     SetupOptions,
     SourceOptions,
     setup_options,
     state_option,
-    web_config_option,
     where_options,
 )
+from advisor.cli.output import epilog
+from advisor.cli.service_options import Addresses, AlertingOptions, alerting_options, link_options, web_config_option
 
 if TYPE_CHECKING:
     from prometheus_client import Metric
@@ -138,7 +136,6 @@ def composed(
     from advisor.advice.metrics import Exposition
     from advisor.advice.service import Service
     from advisor.cli import ledgers, sources
-    from advisor.cli.setup import load_setup
     from advisor.http import app as application
     from advisor.pool.stored_hours import StoredHours
     from exporter import mysqld_exporter_names
@@ -148,10 +145,10 @@ def composed(
     from exporter.sampling.history import affordable_bytes
     from exporter.state_file import StateFile
 
-    rules, machine = load_setup(setup)
+    rules, machine = setup.load()
     limit = limits.memory(Path("/"), os.getpid())
     with contextlib.ExitStack() as opened:
-        state = opened.enter_context(StateFile(state_dir, _address(where))) if state_dir else None
+        state = opened.enter_context(StateFile(state_dir, where.state_address)) if state_dir else None
         stored = opened.enter_context(contextlib.closing(StoredHistory(state))) if state else None
         hours = StoredHours(state) if state else None
         source = sources.snapshot_source(
@@ -203,10 +200,3 @@ def _collectors(*, lru: bool, lru_anyway: bool, kinds: bool) -> tuple[Collector[
     if kinds:
         optional.append(METRIC_KINDS)
     return (*COLLECTORS, *optional)
-
-
-def _address(where: SourceOptions) -> str:
-    """The address of the server, whose state is kept."""
-    if where.recording:
-        raise click.UsageError("--state-dir needs a server, not a recording")
-    return where.server().address

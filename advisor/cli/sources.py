@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from advisor.cli.exits import Unusable
 from advisor.cli.options import SourceOptions
-from advisor.cli.output import progress_bar
+from advisor.cli.output import Unusable, progress_bar
 from advisor.observe import observation
 from advisor.observe.source import Replay, window
 from advisor.observe.window import Window

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from advisor.cli import parameters
-from advisor.cli.exits import Unusable, epilog
 from advisor.cli.options import SourceOptions, format_option, watch_options, where_options
+from advisor.cli.output import Unusable, epilog
 
 
 def _without_repetition(
@@ -50,9 +50,10 @@ def whatif(
     MariaDB, innodb_lru_scan_depth.
     """
     from advisor.cli import sources
-    from advisor.cli.output import say_document, say_json
+    from advisor.cli.output import model_json, put
     from advisor.pool.errors import Refused, Unanswerable
     from advisor.pool.what_if import what_if
+    from advisor.render import models
 
     window = sources.observed_window(where, watch, interval)
     try:
@@ -62,9 +63,4 @@ def whatif(
     except Unanswerable as error:
         sources.refuse_missing_privileges(window.latest)
         raise Unusable(f"the model has no answer: {error}") from error
-    if style == "json":
-        say_json(answer, by_alias=True)
-    else:
-        from advisor.render import models
-
-        say_document(models.what_if(answer))
+    put(model_json(answer, by_alias=True) if style == "json" else models.what_if(answer))

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from advisor.cli.alerting_options import AlertingOptions
 from advisor.cli.options import named_source
+from advisor.cli.service_options import AlertingOptions
 from advisor.contract.links import Links
 from tests.charts.manifests import DSN, container, of_kind, pods, problems, rendered
 from tools import chart

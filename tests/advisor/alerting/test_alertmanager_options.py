@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from advisor.cli.alerting_options import AlertingOptions
 from advisor.cli.options import named_source
+from advisor.cli.service_options import AlertingOptions
 from advisor.contract.links import Links
 from lab.programs.webhook import Webhook
 from lab.servers import PrivateServer

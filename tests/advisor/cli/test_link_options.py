@@ -7,8 +7,8 @@ import socket
 import click
 import pytest
 
-from advisor.cli.link_options import Addresses
 from advisor.cli.serve import serve
+from advisor.cli.service_options import Addresses
 from advisor.contract.links import Links
 
 SECRET = "hunter2"

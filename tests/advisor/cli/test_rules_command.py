@@ -12,7 +12,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from advisor.advice import interpreter
-from advisor.cli import setup
 from advisor.cli.main import main
 from advisor.contract.recommendation import Advice
 from advisor.rules import rulebook
@@ -248,8 +247,7 @@ def test_an_installation_without_the_sources_says_that_it_has_no_captures(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     installed = shutil.copytree(REPOSITORY / "rules", tmp_path / "builtin_rules")
-    for module in (setup, rulebook):
-        monkeypatch.setattr(module, "builtin_directory", lambda: installed)
+    monkeypatch.setattr(rulebook, "builtin_directory", lambda: installed)
     done = here("rules", "test")
     assert (done.exit_code, done.stdout) == (2, "")
     assert done.stderr.startswith(

@@ -18,7 +18,7 @@ from cryptography import x509
 from fastapi import FastAPI
 
 from advisor.cli import listening as listeners
-from advisor.cli.link_options import Addresses
+from advisor.cli.service_options import Addresses
 from advisor.http import server
 from advisor.http.guard import Guard
 from advisor.http.logins import PAUSE_SECONDS, Logins

@@ -1,4 +1,4 @@
-"""The options of `serve` and `fleet` that are about Alertmanager, and the senders that they describe."""
+"""Options of the services, `serve` and `fleet --listen`: logins, addresses for people, Alertmanager."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import click
 
-from advisor.cli.options import SourceOptions, option_group
-from advisor.cli.parameters import bounded_duration, url_like
+from advisor.cli.options import Decorator, SourceOptions, option_group
+from advisor.cli.parameters import bounded_duration, host_name, url_like
 from advisor.contract.links import Links
 
 if TYPE_CHECKING:  # only sidecars that send alerts load the HTTP client and TLS
@@ -23,9 +23,84 @@ if TYPE_CHECKING:  # only sidecars that send alerts load the HTTP client and TLS
 
 log = logging.getLogger(__name__)
 
-URLS_VARIABLE = "INNODB_ADVISOR_ALERTMANAGER"
-CONFIG_VARIABLE = "INNODB_ADVISOR_ALERTMANAGER_CONFIG"
+WEB_VARIABLE = "INNODB_ADVISOR_WEB_CONFIG"
+EXTERNAL_VARIABLE = "INNODB_ADVISOR_EXTERNAL_URL"
+DASHBOARD_VARIABLE = "INNODB_ADVISOR_DASHBOARD_URL"
+ALLOWED_VARIABLE = "INNODB_ADVISOR_ALLOWED_HOSTS"
+ALERTMANAGER_VARIABLE = "INNODB_ADVISOR_ALERTMANAGER"
+ALERTMANAGER_CONFIG_VARIABLE = "INNODB_ADVISOR_ALERTMANAGER_CONFIG"
 INSTANCE_VARIABLE = "INNODB_ADVISOR_INSTANCE"
+
+
+def web_config_option(purpose: str) -> Decorator:
+    """--web-config."""
+    return click.option(
+        "--web-config",
+        type=click.Path(path_type=Path),
+        envvar=WEB_VARIABLE,
+        metavar="FILE",
+        help=f"{purpose}, in the format of Prometheus' exporter-toolkit; also ${WEB_VARIABLE}.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The URLs and names under which people reach a service; None for the defaults."""
+
+    external_url: str | None
+    dashboard_url: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
+
+    def links(self, scheme: str, port: int) -> Links:
+        """The links. By default the page has this machine's name.
+
+        Args:
+            scheme: Of the listener.
+            port: Of the listener.
+        """
+        return Links(self.external_url or f"{scheme}://{socket.gethostname()}:{port}", self.dashboard_url)
+
+
+def _external_url_option(service: str, example: str, purpose: str) -> Decorator:
+    return click.option(
+        "--external-url",
+        type=url_like(example, base=True),
+        envvar=EXTERNAL_VARIABLE,
+        metavar="URL",
+        help=f"Where people reach {service}, for links in {purpose}; also ${EXTERNAL_VARIABLE}. By default this "
+        "machine's name and the port.",
+    )
+
+
+_ALLOWED_HOST_OPTION = click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    type=host_name,
+    envvar=ALLOWED_VARIABLE,
+    metavar="NAME",
+    help="A name under which browsers may ask for this service, beside addresses, names without a dot, this machine's "
+    f"own name and the host of --external-url; may be repeated. ${ALLOWED_VARIABLE} has several, with blanks.",
+)
+link_options = option_group(
+    "addresses",
+    Addresses,
+    _external_url_option("this sidecar", "https://advisor.example.com/db1", "alerts and dashboards"),
+    click.option(
+        "--dashboard-url",
+        type=url_like("https://grafana.example.com/d/innodb-advisor-lru?var-instance=db1:3306"),
+        envvar=DASHBOARD_VARIABLE,
+        metavar="URL",
+        help=f"A dashboard with this server's metrics, for the page's link to it; also ${DASHBOARD_VARIABLE}.",
+    ),
+    _ALLOWED_HOST_OPTION,
+)
+fleet_link_options = option_group(
+    "addresses",
+    Addresses,
+    _external_url_option("the service", "https://fleet.example.com", "alerts"),
+    _ALLOWED_HOST_OPTION,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +196,18 @@ _ALERTMANAGER = (
             base=True,
             added="/api/v[12](/alerts)?$",
         ),
-        envvar=URLS_VARIABLE,
+        envvar=ALERTMANAGER_VARIABLE,
         metavar="URL",
         help="Post findings to this Alertmanager as alerts; once for each member of a cluster, as every one gets "
-        f"every alert. Also ${URLS_VARIABLE}, with blanks between them.",
+        f"every alert. Also ${ALERTMANAGER_VARIABLE}, with blanks between them.",
     ),
     click.option(
         "--alertmanager-config",
         type=click.Path(path_type=Path),
-        envvar=CONFIG_VARIABLE,
+        envvar=ALERTMANAGER_CONFIG_VARIABLE,
         metavar="FILE",
         help="Login, TLS and timeout for Alertmanager, in the format of Prometheus' HTTP client (YAML: basic_auth, "
-        f"authorization, tls_config, timeout), and labels for every alert; also ${CONFIG_VARIABLE}.",
+        f"authorization, tls_config, timeout), and labels for every alert; also ${ALERTMANAGER_CONFIG_VARIABLE}.",
     ),
     click.option(
         "--alertmanager-resend",
