@@ -24,7 +24,7 @@ import pymysql
 
 from lab import servers
 from lab.harness.workloads import SCHEMA, BackgroundLoad, look_up, make_table, scan
-from lab.processes.child import spawn
+from lab.processes.program import spawn
 
 USUAL_ADDRESS = "127.0.0.1:9747"
 ADDRESS = os.environ.get("LISTEN") or USUAL_ADDRESS
@@ -125,7 +125,7 @@ def _replay() -> int:
 @contextlib.contextmanager
 def _sidecar(where: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     command = [sys.executable, "-m", "advisor.cli", "serve", "--listen", ADDRESS, *where]
-    process = spawn(command, environment, None)
+    process = spawn(command, environment)
     try:
         if _answers(process):
             say(f"sidecar: open http://{ADDRESS}/ , or ask for /advise, /metrics, /snapshot")

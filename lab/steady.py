@@ -147,9 +147,7 @@ def measure(seconds: float) -> SteadyRecord:
         stack.enter_context(demo.load(server))
         sidecar = stack.enter_context(exporters.sidecar(server, "--interval", f"{POLL_SECONDS:g}s"))
         job = prometheus.job("innodb", f"127.0.0.1:{sidecar.port}")
-        watching = stack.enter_context(
-            prometheus.running(folder, [job], rules=[RULES], interval=SCRAPE_SECONDS, evaluation=SCRAPE_SECONDS)
-        )
+        watching = stack.enter_context(prometheus.running(folder, [job], rules=[RULES], interval=SCRAPE_SECONDS))
         polls, unanswered = _polls(sidecar, seconds)
         return SteadyRecord(
             date=dt.datetime.now(tz=dt.UTC).date().isoformat(),

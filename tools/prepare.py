@@ -15,9 +15,9 @@ from pathlib import Path
 
 import click
 
-from lab.packages import cache, debian
+from lab.packages import cache
 from lab.packages.cache import UnavailableHere
-from lab.programs import actionlint, alertmanager, chromium, mysqld_exporter, promtool, victoriametrics
+from lab.programs import actionlint, alertmanager, chromium, mysqld_exporter, prometheus, promtool, victoriametrics
 from lab.servers import NAMES, datadirs, programs
 from tools import helm
 from tools.dist import commands
@@ -58,11 +58,8 @@ def _layers() -> None:
 
 _SERVERS: Mapping[str, Callable[[], object]] = {name: functools.partial(server, name) for name in NAMES}
 _PROGRAMS: Mapping[str, Callable[[], object]] = {
-    **{
-        f"Prometheus of {suite}": functools.partial(debian.unpacked, suite, promtool.PACKAGE)
-        for suite in promtool.SUITES
-    },
-    "mysqld_exporter": functools.partial(debian.unpacked, mysqld_exporter.SUITE, mysqld_exporter.PACKAGE),
+    **{f"Prometheus of {suite}": functools.partial(prometheus.command, suite) for suite in promtool.SUITES},
+    "mysqld_exporter": mysqld_exporter.command,
 }
 _SYSTEM: Mapping[str, Callable[[], object]] = {
     "helm": helm.program,
@@ -71,7 +68,7 @@ _SYSTEM: Mapping[str, Callable[[], object]] = {
     "Chromium": chromium.program,
     "tools of a release": commands.tools,
     **{f"Alertmanager of {suite}": functools.partial(alertmanager.command, suite) for suite in alertmanager.SUITES},
-    "VictoriaMetrics": functools.partial(debian.unpacked, victoriametrics.SUITE, victoriametrics.PACKAGE),
+    "VictoriaMetrics": victoriametrics.command,
 }
 THINGS = {**_SYSTEM, **_SERVERS, **_PROGRAMS}
 """By name, what fetches it; what takes longest comes first."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 
 from lab.bench import rig
-from lab.bench.exporters import Exporter, Meter, peer, settle, sidecar
+from lab.bench.exporters import Exporter, Meter, settle, sidecar
 from lab.bench.figures import Benchmark, BenchRun, Figure
 from lab.processes.program import ProgramFailed
-from lab.programs import mysqld_exporter
 from lab.servers.sql import execute
 
 INTERVAL, PERIOD = 10.0, 15.0
@@ -29,31 +28,28 @@ _FINDING = b"\ninnodb_advisor_recommendation{"
 def measure(run: BenchRun) -> None:
     """Rounds with a standing finding, then fits that a change of a setting asks for."""
     with (
-        rig.under_scans() as server,
+        rig.under_scans(run) as server,
         sidecar(server, "--interval", f"{INTERVAL:g}s") as ours,
-        peer(server) as theirs,
+        rig.compared(run, server) as theirs,
     ):
         settle(ours, theirs)
         run.say("waiting for the finding")
         _wait_for_finding(ours)
         _scrape(ours, theirs, WARMING)
         shares = []
-        for number in range(1, (rounds := run.rounds(4, 2)) + 1):
-            run.say(f"{ROUND:.0f} s with a finding, {number} of {rounds}")
+        for _ in run.rounds(f"{ROUND:.0f} s with a finding,", 4, 2):
             meters = [Meter(server, exporter) for exporter in (ours, theirs)]
             _scrape(ours, theirs, ROUND)
-            usages = [meter.read() for meter in meters]
-            shares.append([usage.cpu_ms / usage.seconds / 10 for usage in usages])
+            costs = [meter.read() for meter in meters]
+            shares.append([cost["cpu"] / cost["seconds"] / 10 for cost in costs])
         run.put("cpu", *zip(*shares, strict=True))
         _wait_for_finding(ours)
         before, fits = ours.latencies(FITTING / 3, EVERY), []
-        for number in range(1, (rounds := run.rounds(3, 1)) + 1):
-            run.say(f"{FITTING:.0f} s with a fit, {number} of {rounds}")
+        for number in run.rounds(f"{FITTING:.0f} s with a fit,", 3, 1):
             execute(server, f"SET GLOBAL innodb_old_blocks_time = {1000 + number}")
             fits += ours.latencies(FITTING, EVERY)
         run.put("wait", max(fits))
         run.put("latency", fits, before)
-        run.versions |= {"MySQL": server.version, "mysqld_exporter": mysqld_exporter.version()}
 
 
 def _wait_for_finding(ours: Exporter) -> None:
@@ -63,7 +59,7 @@ def _wait_for_finding(ours: Exporter) -> None:
         ProgramFailed: None came in time.
     """
     until = time.monotonic() + PATIENCE
-    while _FINDING not in ours.scrape().content:
+    while _FINDING not in ours.get().content:
         if time.monotonic() > until:
             raise ProgramFailed(f"no finding within {PATIENCE:.0f} s")
         time.sleep(1.0)
@@ -73,8 +69,8 @@ def _scrape(ours: Exporter, theirs: Exporter, seconds: float) -> None:
     """Scrape both once a period, for this long."""
     began = time.monotonic()
     while (left := began + seconds - time.monotonic()) > 0:
-        ours.scrape()
-        theirs.scrape()
+        ours.get()
+        theirs.get()
         time.sleep(max(0.0, min(PERIOD - (seconds - left) % PERIOD, began + seconds - time.monotonic())))
 
 

@@ -21,9 +21,8 @@ from exporter.connection.target import Target
 from exporter.refreshed import core_seconds
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot
-from lab import servers
+from lab.bench import rig
 from lab.bench.figures import Benchmark, BenchRun, Figure
-from lab.bench.rig import SERVER
 from lab.harness.watch import SidecarSampler
 from lab.harness.workloads import BackgroundLoad, look_up_pages, make_table, scan
 from lab.servers import PrivateServer
@@ -42,8 +41,8 @@ FILLING = 30.0
 
 def measure(run: BenchRun) -> None:
     """Collect under load; then let the clock go, and count the CPU time."""
-    hours = run.rounds(24, 8)
-    with servers.start(SERVER, {"innodb-buffer-pool-size": POOL}) as server:
+    hours = run.scaled(24, 8)
+    with rig.started(run, {"innodb-buffer-pool-size": POOL}) as server:
         run.say(f"{TABLES + 1} tables")
         with server.connect() as connection:
             for number in range(TABLES):
@@ -55,7 +54,6 @@ def measure(run: BenchRun) -> None:
             time.sleep(FILLING)
             run.say(f"{(SNAPSHOTS + hours * LATER) * EVERY:.0f} s of watching")
             history = _collect(server, SNAPSHOTS + hours * LATER)
-        run.versions["MySQL"] = server.version
     windows = [history[LATER * hour : LATER * hour + SNAPSHOTS] for hour in range(hours + 1)]
     run.say(f"{hours} hours, the clock runs fast")
     run.put("hour", asyncio.run(_keep(windows)) / hours)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
 import http.client
 import re
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Literal, Self
 
-from lab.bench.figures import Say
+from lab.bench.figures import BenchRun
 from lab.demo import GRANTS as OWN_GRANTS
 from lab.packages import cache
 from lab.processes.program import ChildProcess, ProgramFailed
-from lab.processes.usage import cpu_seconds, memory_mib
+from lab.processes.usage import MemoryField, cpu_seconds, memory_mib
 from lab.programs import mysqld_exporter
 from lab.servers import PrivateServer
 from lab.servers.sql import execute
@@ -47,32 +45,32 @@ APART = 1.1
 AFTER = 0.25
 """Seconds after the answer that still count: garbage collection, advice, and the exporter's own work."""
 _WORK = """
-SELECT COALESCE(SUM(COUNT_STAR), 0), COALESCE(SUM(SUM_TIMER_WAIT), 0) / 1e12,
+SELECT COALESCE(SUM(COUNT_STAR), 0), COALESCE(SUM(SUM_TIMER_WAIT), 0) / 1e9,
   (SELECT COALESCE(SUM(TOTAL_CONNECTIONS), 0) FROM performance_schema.accounts WHERE USER = %s)
 FROM performance_schema.events_statements_summary_by_account_by_event_name
 WHERE USER = %s AND EVENT_NAME LIKE 'statement/sql/%%'
 """
-"""Statements of an account, their server time in seconds, and its sessions, since the server's start."""
+"""Statements of an account, their server time in milliseconds, and its sessions, since the server's start."""
+
+Cost = dict[str, float]
+"""What an exporter and its server used, by quantity: seconds that passed; CPU of the exporter (``cpu``) and of the
+server (``server_cpu``), and server time of the exporter's statements (``server``), in milliseconds; ``statements`` and
+``connections`` of the exporter."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scrape:
-    """One scrape.
+class TimedAnswer:
+    """An exporter's answer over HTTP.
 
     Attributes:
-        seconds: From the request to the last byte of the answer.
-        content: The exposition, decompressed.
+        ms: Milliseconds from the request to the last byte.
+        content: The body, decompressed.
         transferred: Its bytes on the wire.
     """
 
-    seconds: float
+    ms: float
     content: bytes
     transferred: int
-
-    @property
-    def samples(self) -> int:
-        """The number of samples."""
-        return sum(1 for line in self.content.splitlines() if line and not line.startswith(b"#"))
 
 
 class Exporter:
@@ -88,24 +86,16 @@ class Exporter:
         self.name, self.pid, self.port = name, pid, port
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=SCRAPE_SECONDS)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Close its connection."""
         self._connection.close()
 
-    def scrape(self) -> Scrape:
-        """Get /metrics over a kept connection, as Prometheus does.
+    def get(self, path: str = "/metrics") -> TimedAnswer:
+        """Get a path over a kept connection, as Prometheus does.
 
         Raises:
             ProgramFailed: The status was not 200.
         """
-        return self.get("/metrics")
-
-    def get(self, path: str) -> Scrape:
-        """Get a path."""
         began = time.perf_counter()
         try:
             response = self._request(path)
@@ -113,11 +103,11 @@ class Exporter:
             self._connection.close()  # the server closed it after idle time; Go's client retries, too
             response = self._request(path)
         content = response.read()
-        seconds = time.perf_counter() - began
+        ms = (time.perf_counter() - began) * 1000
         if response.status != http.client.OK:
             raise ProgramFailed(f"{self.name} answered {path} with status {response.status}: {content[:1000]!r}")
         packed = response.headers.get("Content-Encoding") == "gzip"
-        return Scrape(seconds, gzip.decompress(content) if packed else content, len(content))
+        return TimedAnswer(ms, gzip.decompress(content) if packed else content, len(content))
 
     def _request(self, path: str) -> http.client.HTTPResponse:
         self._connection.request("GET", path, headers=HEADERS)
@@ -127,43 +117,16 @@ class Exporter:
         """Latencies of scrapes over so many seconds, in milliseconds, with a pause after each scrape."""
         until, latencies = time.monotonic() + seconds, []
         while time.monotonic() < until:
-            latencies.append(self.scrape().seconds * 1000)
+            latencies.append(self.get().ms)
             time.sleep(every)
         return latencies
 
-    def rss_mib(self) -> float:
-        """Its resident memory. Raises ProgramFailed where it has ended."""
-        return self._memory_mib("VmRSS")
-
-    def anonymous_mib(self) -> float:
-        """Its anonymous memory, without pages of files. Raises ProgramFailed where it has ended."""
-        return self._memory_mib("RssAnon")
-
-    def _memory_mib(self, field: Literal["VmRSS", "RssAnon"]) -> float:
+    def memory_mib(self, field: MemoryField = "VmRSS") -> float:
+        """Its memory, as of `usage.memory_mib`. Raises ProgramFailed where it has ended."""
         mib = memory_mib(self.pid, field)
         if mib is None:
             raise ProgramFailed(f"{self.name} has ended")
         return mib
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What an exporter and its server used in a stretch of time.
-
-    Attributes:
-        seconds: Length of the stretch.
-        cpu_ms: CPU of the exporter, including ended threads.
-        server_cpu_ms: CPU of the server, for all its clients.
-        statements, server_ms: The exporter's statements, and their time in the server.
-        sessions: Sessions that the exporter opened.
-    """
-
-    seconds: float
-    cpu_ms: float
-    server_cpu_ms: float
-    statements: float
-    server_ms: float
-    sessions: float
 
 
 class Meter:
@@ -172,17 +135,18 @@ class Meter:
     def __init__(self, server: PrivateServer, exporter: Exporter) -> None:
         self._server, self._exporter = server, exporter
         self._work = self._account()
-        self._cpu, self._server_cpu = cpu_seconds(exporter.pid), cpu_seconds(server.pid)
-        self._began = time.monotonic()
+        self._clocks = self._read_clocks()
 
-    def read(self) -> Usage:
+    def read(self) -> Cost:
         """The use since the creation."""
-        cpu, server_cpu = cpu_seconds(self._exporter.pid) - self._cpu, cpu_seconds(self._server.pid) - self._server_cpu
-        seconds = time.monotonic() - self._began
-        statements, server_seconds, sessions = (
-            now - before for now, before in zip(self._account(), self._work, strict=True)
-        )
-        return Usage(seconds, cpu * 1000, server_cpu * 1000, statements, server_seconds * 1000, sessions)
+        clocks, work = self._read_clocks(), self._account()
+        before, now = (*self._clocks, *self._work), (*clocks, *work)
+        names = ("seconds", "cpu", "server_cpu", "statements", "server", "connections")
+        return {name: after - start for name, start, after in zip(names, before, now, strict=True)}
+
+    def _read_clocks(self) -> tuple[float, float, float]:
+        cpu, server_cpu = cpu_seconds(self._exporter.pid), cpu_seconds(self._server.pid)
+        return time.monotonic(), cpu * 1000, server_cpu * 1000
 
     def _account(self) -> tuple[float, ...]:
         with self._server.connect() as connection, connection.cursor() as cursor:
@@ -190,41 +154,36 @@ class Meter:
             return tuple(float(value) for value in cursor.fetchall()[0])
 
 
-def costs_in_turn(
-    watched: Sequence[tuple[PrivateServer, Exporter]], rounds: int, say: Say
-) -> tuple[list[dict[str, float]], ...]:
+def scrape_in_turn(run: BenchRun, *pairs: tuple[PrivateServer, Exporter]) -> tuple[list[Cost], ...]:
     """The costs of scrapes, by exporter: in turn, each round in reverse order, at most one in `APART` seconds.
 
-    A cost has the keys latency, cpu, server, server_cpu (milliseconds), statements, connections, samples and bytes.
+    A cost also has the keys ``latency`` (milliseconds), ``samples`` and ``bytes`` on the wire.
     """
-    costs: tuple[list[dict[str, float]], ...] = tuple([] for _ in watched)
-    scraped = [0.0] * len(watched)
-    for number in range(1, rounds + 1):
-        say(f"scrape {number} of {rounds}")
-        order = range(len(watched)) if number % 2 else reversed(range(len(watched)))
+    costs: tuple[list[Cost], ...] = tuple([] for _ in pairs)
+    scraped = [0.0] * len(pairs)
+    for number in run.rounds("scrape", 60, 12):
+        order = range(len(pairs)) if number % 2 else reversed(range(len(pairs)))
         for index in order:
             time.sleep(max(0.0, scraped[index] + APART - time.monotonic()))
             scraped[index] = time.monotonic()
-            costs[index].append(_cost(*watched[index]))
+            costs[index].append(_scrape(*pairs[index]))
     return costs
 
 
-def _cost(server: PrivateServer, exporter: Exporter) -> dict[str, float]:
+def _scrape(server: PrivateServer, exporter: Exporter) -> Cost:
     """The cost of one scrape, until `AFTER` seconds after its answer."""
     meter = Meter(server, exporter)
-    scrape = exporter.scrape()
+    answer = exporter.get()
     time.sleep(AFTER)
-    usage = meter.read()
-    return {
-        "latency": scrape.seconds * 1000,
-        "cpu": usage.cpu_ms,
-        "server": usage.server_ms,
-        "server_cpu": usage.server_cpu_ms,
-        "statements": usage.statements,
-        "connections": usage.sessions,
-        "samples": scrape.samples,
-        "bytes": scrape.transferred,
-    }
+    samples = sum(1 for line in answer.content.splitlines() if line and not line.startswith(b"#"))
+    return {**meter.read(), "latency": answer.ms, "samples": samples, "bytes": answer.transferred}
+
+
+def put_costs(run: BenchRun, keys: Iterable[str], costs: Sequence[list[Cost]], prefix: str = "") -> None:
+    """Take quantities of our costs and of those beside as the values of the figures of these names."""
+    ours, beside = costs
+    for key in keys:
+        run.put(prefix + key, (cost[key] for cost in ours), (cost[key] for cost in beside))
 
 
 def create_accounts(server: PrivateServer) -> None:
@@ -237,13 +196,9 @@ def create_accounts(server: PrivateServer) -> None:
         )
 
 
-@contextlib.contextmanager
+@contextmanager
 def sidecar(server: PrivateServer, *arguments: str) -> Iterator[Exporter]:
-    """`innodb-advisor serve` on a free port, with an account of its own.
-
-    Args:
-        server: The watched server.
-        arguments: Further ones.
+    """`innodb-advisor serve` on a free port, with an account of its own and these further arguments.
 
     Raises:
         ProgramFailed: It did not start.
@@ -252,13 +207,13 @@ def sidecar(server: PrivateServer, *arguments: str) -> Iterator[Exporter]:
     where = ("--listen", "127.0.0.1:0", "--dsn", f"mysql://{OURS}@{server.host}:{server.port}")
     command = [*COMMAND, "serve", *where, *arguments]
     with (
-        ChildProcess("innodb-advisor serve", command, ENVIRONMENT, listening=SERVING) as service,
-        Exporter(OURS, service.pid, service.port) as exporter,
+        ChildProcess("innodb-advisor serve", command, ENVIRONMENT, listening=SERVING) as process,
+        closing(Exporter(OURS, process.pid, process.port)) as exporter,
     ):
         yield exporter
 
 
-@contextlib.contextmanager
+@contextmanager
 def peer(server: PrivateServer, *flags: str) -> Iterator[Exporter]:
     """mysqld_exporter on a free port, with an account of its own.
 
@@ -269,8 +224,8 @@ def peer(server: PrivateServer, *flags: str) -> Iterator[Exporter]:
     create_accounts(server)
     with (
         tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as folder,
-        mysqld_exporter.running(server, Path(folder), PEER, *flags) as service,
-        Exporter(PEER, service.pid, service.port) as exporter,
+        mysqld_exporter.running(server, Path(folder), PEER, *flags) as process,
+        closing(Exporter(PEER, process.pid, process.port)) as exporter,
     ):
         yield exporter
 
@@ -280,5 +235,5 @@ def settle(*exporters: Exporter) -> None:
     deadline = time.monotonic() + SETTLING
     while time.monotonic() < deadline:
         for exporter in exporters:
-            exporter.scrape()
+            exporter.get()
         time.sleep(SETTLING / 5)

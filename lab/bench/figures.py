@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel
@@ -103,16 +103,23 @@ class BenchRun:
     values: dict[str, Values] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
 
-    def rounds(self, whole: int, short: int) -> int:
-        """The rounds: ``whole`` or ``short``, and `LONGER` times as many in a second measurement."""
+    def scaled(self, whole: int, short: int) -> int:
+        """A number of rounds or seconds: ``whole`` or ``short``, and `LONGER` times as many in a second measurement."""
         return (short if self.short else whole) * (LONGER if self.longer else 1)
+
+    def rounds(self, what: str, whole: int, short: int) -> Iterator[int]:
+        """The rounds from 1, `scaled`; a progress message such as `sweep 2 of 5` begins each."""
+        last = self.scaled(whole, short)
+        for number in range(1, last + 1):
+            self.say(f"{what} {number} of {last}")
+            yield number
 
     def put(self, key: str, ours: float | Iterable[float], beside: float | Iterable[float] = ()) -> None:
         """Take the values of a figure."""
-        self.values[key] = Values(ours=_several(ours), beside=_several(beside))
+        self.values[key] = Values(ours=_tuple(ours), beside=_tuple(beside))
 
 
-def _several(values: float | Iterable[float]) -> tuple[float, ...]:
+def _tuple(values: float | Iterable[float]) -> tuple[float, ...]:
     return (values,) if isinstance(values, int | float) else tuple(values)
 
 

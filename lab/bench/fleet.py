@@ -7,7 +7,6 @@ import re
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -16,9 +15,9 @@ from advisor.contract.fleet import FleetReport
 from lab.bench import fleet_data
 from lab.bench.exporters import COMMAND, ENVIRONMENT, SCRAPE_SECONDS, SERVING
 from lab.bench.figures import Benchmark, BenchRun, Figure
-from lab.processes.program import PLAIN, ChildProcess, ProgramFailed
+from lab.processes.program import PLAIN, ChildProcess, ProgramFailed, version_of
 from lab.processes.usage import cpu_seconds, memory_mib
-from lab.programs import mysqld_exporter, prometheus
+from lab.programs import prometheus
 from lab.programs.prometheus import Prometheus
 
 CLUSTERS = {"small": 500, "medium": 1500, "large": 3000}
@@ -33,42 +32,26 @@ POLL, SERVICE_POLL = 0.02, 0.5
 _READINGS = re.compile(r"^innodb_fleet_readings_total ([\d.e+]+)$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class FleetCommand:
-    """One run of the command.
-
-    Attributes:
-        seconds: Wall time.
-        cpu: CPU seconds of the command.
-        prometheus_cpu: CPU seconds of Prometheus meanwhile.
-        mib: Resident memory of the command at its peak.
-        prometheus_mib: Resident memory of Prometheus without the pages of its files, at its peak.
-        findings: In its report.
-    """
-
-    seconds: float
-    cpu: float
-    prometheus_cpu: float
-    mib: float
-    prometheus_mib: float
-    findings: int
+Cost = Mapping[str, float]
+"""Of one run of the command: seconds (``wall``), CPU seconds of the command (``cpu``) and of Prometheus meanwhile
+(``prometheus_cpu``), peaks in MiB of the command (``rss``) and of Prometheus without the pages of its files
+(``prometheus``), and the findings in its report (``findings``)."""
 
 
 def measure(run: BenchRun) -> None:
     """Write the fleet's series, and ask for its advice."""
     clusters = SHORT if run.short else CLUSTERS
-    templates = fleet_data.templates(run.say, *(SHORT_LOAD if run.short else LOAD))
+    templates = fleet_data.templates(run, *(SHORT_LOAD if run.short else LOAD))
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-") as name:
         folder = Path(name)
         run.say(f"writing the series of {sum(clusters.values()):,} servers")
         series, samples = fleet_data.write(folder / "data", templates, clusters, time.time())
         with prometheus.running(folder, [], data=folder / "data") as watching:
             selectors = _selectors(clusters)
-            without_models: dict[int, list[FleetCommand]] = {servers: [] for servers in selectors}
-            whole: list[FleetCommand] = []
-            for number in range(1, (rounds := run.rounds(3, 2)) + 1):
+            without_models: dict[int, list[Cost]] = {servers: [] for servers in selectors}
+            whole: list[Cost] = []
+            for number in run.rounds(f"{', '.join(map(str, selectors))} servers,", 3, 2):
                 for servers, selector in selectors.items():
-                    run.say(f"{servers:,} servers, {number} of {rounds}")
                     without_models[servers].append(_ask(watching, servers, selector, "--model-seconds", "0"))
                 if number == 1 or not run.short:
                     run.say(f"{servers:,} servers with models")
@@ -80,30 +63,28 @@ def measure(run: BenchRun) -> None:
     run.put("service", peak)
     run.put("kept", after[-1], after[0])
     run.versions |= {
-        "Prometheus": prometheus.version(),
-        "mysqld_exporter": mysqld_exporter.version(),
+        "Prometheus": version_of(prometheus.command()),
         "series": f"{series:,}",
         "samples": f"{samples:,}",
-        "findings": f"{whole[-1].findings:,}",
+        "findings": f"{whole[-1]['findings']:,}",
     }
 
 
-def _put(run: BenchRun, without_models: Mapping[int, list[FleetCommand]], whole: list[FleetCommand]) -> None:
+def _put(run: BenchRun, without_models: Mapping[int, list[Cost]], whole: list[Cost]) -> None:
     """Take the values of the command's figures."""
     few, middle, many = without_models.values()
-    run.put("wall", (command.seconds for command in whole))
-    run.put("rss", (command.mib for command in whole))
-    run.put("prometheus", (command.prometheus_mib for command in whole))
-    for key, commands in (("whole", whole), ("cpu", many), ("middle", middle), ("few", few)):
-        run.put(key, (command.cpu for command in commands), (command.prometheus_cpu for command in commands))
+    for key in ("wall", "rss", "prometheus"):
+        run.put(key, (cost[key] for cost in whole))
+    for key, costs in (("whole", whole), ("cpu", many), ("middle", middle), ("few", few)):
+        run.put(key, (cost["cpu"] for cost in costs), (cost["prometheus_cpu"] for cost in costs))
+    run.put("flat", (cost["rss"] for cost in many), (cost["rss"] for cost in few))
     more_servers = max(without_models) - min(without_models)
-    pairs = [*zip(few, many, strict=True)]
-    growth = [(most.cpu - least.cpu) * 1000 / more_servers for least, most in pairs]
-    run.put("more", growth)
-    run.put(
-        "beside", growth, ((most.prometheus_cpu - least.prometheus_cpu) * 1000 / more_servers for least, most in pairs)
-    )
-    run.put("flat", (command.mib for command in many), (command.mib for command in few))
+
+    def ms_a_server(key: str) -> list[float]:
+        return [(most[key] - least[key]) * 1000 / more_servers for least, most in zip(few, many, strict=True)]
+
+    run.put("more", ms_a_server("cpu"))
+    run.put("beside", ms_a_server("cpu"), ms_a_server("prometheus_cpu"))
 
 
 def _selectors(clusters: Mapping[str, int]) -> dict[int, str]:
@@ -114,7 +95,7 @@ def _selectors(clusters: Mapping[str, int]) -> dict[int, str]:
     }
 
 
-def _ask(watching: Prometheus, servers: int, selector: str, *options: str) -> FleetCommand:
+def _ask(watching: Prometheus, servers: int, selector: str, *options: str) -> Cost:
     """Run the command to its end.
 
     Raises:
@@ -123,21 +104,28 @@ def _ask(watching: Prometheus, servers: int, selector: str, *options: str) -> Fl
     before, began = cpu_seconds(watching.pid), time.monotonic()
     cpu, mib, prometheus_mib = 0.0, 0.0, 0.0
     command = [*_command(watching, selector), "--output", "json", *options]
-    with ChildProcess("innodb-advisor fleet", command, ENVIRONMENT) as program:
-        while not program.ended(POLL):
+    with ChildProcess("innodb-advisor fleet", command, ENVIRONMENT) as process:
+        while not process.ended(POLL):
             prometheus_mib = max(prometheus_mib, memory_mib(watching.pid, "RssAnon") or 0.0)
-            cpu, mib = cpu_seconds(program.pid), memory_mib(program.pid, "VmHWM") or mib
+            cpu, mib = cpu_seconds(process.pid), memory_mib(process.pid, "VmHWM") or mib
         seconds = time.monotonic() - began
-        output = program.output
-        if program.status not in {0, 1}:
-            raise program.failure(f"ended with status {program.status}")
+        output = process.output
+        if process.status not in {0, 1}:
+            raise process.failure(f"ended with status {process.status}")
     report = FleetReport.model_validate_json(output[output.index("{") :])
     if len(report.servers) != servers or report.not_asked or not report.findings:
         raise ProgramFailed(
             f"the report has {len(report.servers)} of {servers} servers, {len(report.findings)} findings,"
             f" and not asked: {report.not_asked}"
         )
-    return FleetCommand(seconds, cpu, cpu_seconds(watching.pid) - before, mib, prometheus_mib, len(report.findings))
+    return {
+        "wall": seconds,
+        "cpu": cpu,
+        "prometheus_cpu": cpu_seconds(watching.pid) - before,
+        "rss": mib,
+        "prometheus": prometheus_mib,
+        "findings": len(report.findings),
+    }
 
 
 def _serve(watching: Prometheus, selector: str) -> tuple[float, list[float]]:

@@ -11,8 +11,9 @@ from pathlib import Path
 import httpx
 
 from lab.bench import rig
-from lab.bench.exporters import SCRAPE_SECONDS, Exporter, peer, settle, sidecar
-from lab.bench.figures import Say
+from lab.bench.exporters import SCRAPE_SECONDS, Exporter, settle, sidecar
+from lab.bench.figures import BenchRun
+from lab.demo import HOT
 from lab.harness.workloads import SCHEMA, BackgroundLoad, count, look_up
 from lab.processes.program import PLAIN
 from lab.programs import block_writer, mysqld_exporter
@@ -35,34 +36,34 @@ BUSY = 0.5, 2.0
 INTERVAL, COUNT_EVERY = 2.0, 5.0
 
 
-def templates(say: Say, warming: float, apart: float) -> dict[str, list[BlockSeries]]:
+def templates(run: BenchRun, warming: float, apart: float) -> dict[str, list[BlockSeries]]:
     """The series of mysqld_exporter with all flags and of the sidecar, on a server under a load that needs advice.
 
     Also those of mysqld_exporter under lookups in a table that the pool holds.
 
     Args:
-        say: Takes progress messages.
+        run: Takes progress messages, and the versions of the programs.
         warming: Seconds of load before the first scrape.
         apart: Seconds between the two scrapes.
 
     Raises:
         UnavailableHere: There is no such server or exporter here.
     """
-    with rig.scanned_server() as server:
+    with rig.scanned(run) as server:
         rig.make_small_tables(server)
         with (
             sidecar(server, "--interval", f"{INTERVAL:g}s") as ours,
-            peer(server, *mysqld_exporter.ALL_FLAGS) as theirs,
+            rig.compared(run, server, *mysqld_exporter.ALL_FLAGS) as theirs,
         ):
             # mysqld_exporter leaves out statements without a default schema.
             with rig.scans(server), BackgroundLoad(functools.partial(server.connect, database=SCHEMA)) as load:
-                load.repeat(lambda connection: count(connection, rig.HOT), pause=COUNT_EVERY)
+                load.repeat(lambda connection: count(connection, HOT), pause=COUNT_EVERY)
                 settle(ours, theirs)
-                say(f"{warming + apart:.0f} s of load, for the scrapes that every server's series are made of")
+                run.say(f"{warming + apart:.0f} s of load, for the scrapes that every server's series are made of")
                 troubled, own = _templates(warming, apart, theirs, ours)
             with BackgroundLoad(server.connect) as load:
                 load.repeat(lambda connection: look_up(connection, "t0", rig.TABLE_PAGES, 50), pause=0.1)
-                say(f"{2 * apart:.0f} s of lookups in a table that the pool holds")
+                run.say(f"{2 * apart:.0f} s of lookups in a table that the pool holds")
                 [calm] = _templates(apart, apart, theirs)
     trend = [BlockSeries(labels={"__name__": RECORDED}, value=5.0, rate=100.5)]
     return {PEER: troubled, OWN: own, CALM: calm, TREND: trend}

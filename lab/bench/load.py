@@ -25,18 +25,19 @@ def measure(run: BenchRun) -> None:
     """Stretches without a scrape, with the sidecar's and with the peer's, in turn."""
     stretches: dict[str, list[sysbench.SysbenchReport]] = {"": [], "ours": [], "theirs": []}
     seconds = STRETCH_SHORT if run.short else STRETCH
-    with rig.idle() as (server, ours, theirs):
+    with rig.idle(run) as (server, ours, theirs):
+
+        def selects(seconds: int) -> sysbench.SysbenchReport:
+            return sysbench.run(server, TEST, threads=THREADS, seconds=seconds, tables=1, table_size=ROWS)
+
         exporters = {"": None, "ours": ours, "theirs": theirs}
         run.say("making sysbench's table")
         sysbench.prepare(server, TEST, tables=1, table_size=ROWS)
-        sysbench.run(server, TEST, threads=THREADS, seconds=2, tables=1, table_size=ROWS)
-        for number in range(1, (rounds := run.rounds(10, 3)) + 1):
+        selects(2)
+        for number in run.rounds(f"{len(stretches)} stretches of {seconds} s,", 10, 3):
             for name in stretches if number % 2 else reversed(stretches):
-                run.say(f"{seconds} s beside {name or 'nobody'}, {number} of {rounds}")
                 with _scraped(exporters[name]):
-                    stretch = sysbench.run(server, TEST, threads=THREADS, seconds=seconds, tables=1, table_size=ROWS)
-                stretches[name].append(stretch)
-        run.versions["MySQL"] = server.version
+                    stretches[name].append(selects(seconds))
     for key, client, quantity in (
         ("throughput", "ours", "transactions_per_second"),
         ("worst", "ours", "latency_max"),
@@ -56,7 +57,7 @@ def _scraped(exporter: Exporter | None) -> Iterator[None]:
     def work() -> None:
         while exporter is not None and not ended.is_set():
             began = time.monotonic()
-            exporter.scrape()
+            exporter.get()
             ended.wait(max(0.0, EVERY - (time.monotonic() - began)))
 
     thread = threading.Thread(target=work)

@@ -22,26 +22,25 @@ FILLING = 1.3
 def measure(run: BenchRun) -> None:
     """Fill the history, then scrape as fast as it answers."""
     history = ("--interval", f"{INTERVAL:g}s", "--history", f"{(SNAPSHOTS - 1) * INTERVAL:g}s")
-    with rig.under_scans() as server, sidecar(server, *history) as ours:
+    with rig.under_scans(run) as server, sidecar(server, *history) as ours:
         settle(ours)
-        run.put("idle", ours.anonymous_mib())
-        run.put("start", ours.rss_mib())
+        run.put("idle", ours.memory_mib("RssAnon"))
+        run.put("start", ours.memory_mib())
         seconds = SNAPSHOTS * INTERVAL * FILLING
         run.say(f"{seconds:.0f} s until the history is full")
         time.sleep(seconds)
-        run.put("full", ours.rss_mib())
+        run.put("full", ours.memory_mib())
         scrapes = SCRAPES_SHORT if run.short else SCRAPES
         readings: list[float] = []
         latencies: list[float] = []
         for number in range(1, READINGS + 1):
-            latencies += [ours.scrape().seconds * 1000 for _ in range(scrapes // READINGS)]
-            readings.append(ours.rss_mib())
+            latencies += [ours.get().ms for _ in range(scrapes // READINGS)]
+            readings.append(ours.memory_mib())
             run.say(f"{number * scrapes // READINGS:,} of {scrapes:,} scrapes: {readings[-1]:.1f} MiB")
         run.put("rss", readings[-READINGS // 10 :])
-        run.put("anonymous", ours.anonymous_mib())
+        run.put("anonymous", ours.memory_mib("RssAnon"))
         run.put("growth", growth(readings))
         run.put("latency", latencies)
-        run.versions["MySQL"] = server.version
 
 
 def growth(readings: Sequence[float]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import multiprocessing
 import os
 import time
@@ -25,26 +24,24 @@ ROUNDS = 20
 SCALE = 512  # 128 GiB become 16,384 pages
 
 
-class SweepSettings(NamedTuple):
-    """One combination of settings of the sweep."""
-
-    pool_gib: int
-    old_blocks_pct: int
-    old_blocks_time_ms: float
+def _pool(gib: int, old_blocks_pct: int, old_blocks_time_ms: float) -> Pool:
+    return Pool(
+        pages=gib * GIB, instances=INSTANCES, old_blocks_pct=old_blocks_pct, old_blocks_time_ms=old_blocks_time_ms
+    )
 
 
 SWEEP = tuple(
-    itertools.starmap(
-        SweepSettings,
-        itertools.product((64, 96, 128, 160, 192), (5, 15, 25, 37, 50, 60, 70, 80, 90, 95), (0.0, 1000.0, 100_000.0)),
-    )
+    _pool(gib, pct, time_ms)
+    for gib in (64, 96, 128, 160, 192)
+    for pct in (5, 15, 25, 37, 50, 60, 70, 80, 90, 95)
+    for time_ms in (0.0, 1000.0, 100_000.0)
 )
 COMPARED = (
-    SweepSettings(128, 37, 1000.0),
-    SweepSettings(128, 5, 1000.0),
-    SweepSettings(192, 37, 100_000.0),
-    SweepSettings(128, 80, 0.0),
-    SweepSettings(128, 95, 1000.0),
+    _pool(128, 37, 1000.0),
+    _pool(128, 5, 1000.0),
+    _pool(192, 37, 100_000.0),
+    _pool(128, 80, 0.0),
+    _pool(128, 95, 1000.0),
 )
 """Run on the reference, too; the first alone in the short form."""
 
@@ -53,9 +50,9 @@ class ModelCost(NamedTuple):
     """The cost of a model.
 
     Attributes:
-        cpu_seconds: For all settings, including the creation of their scenarios.
+        cpu_seconds: For all pools, including the creation of their scenarios.
         mib: Growth of the peak resident memory, from after the model's import.
-        pages_read: By settings, in all passes.
+        pages_read: By pool, in all passes.
     """
 
     cpu_seconds: float
@@ -65,49 +62,41 @@ class ModelCost(NamedTuple):
 
 def measure(run: BenchRun) -> None:
     """The sweep several times, and some settings by the reference too."""
-    sweeps = []
-    for number in range(1, (rounds := run.rounds(5, 1)) + 1):
-        run.say(f"sweep {number} of {rounds}")
-        sweeps.append(_cost("served", SWEEP))
+    sweeps = [_cost("served", SWEEP) for _ in run.rounds("sweep", 5, 1)]
     run.put("cpu", (cost.cpu_seconds for cost in sweeps))
     run.put("memory", (cost.mib for cost in sweeps))
     served, exact = [], []
-    for settings in COMPARED[:1] if run.short else COMPARED:
-        run.say(f"page by page: a pool of {settings.pool_gib} GiB, {settings.old_blocks_pct} %")
-        served.append(_cost("served", [settings], SCALE))
-        exact.append(_cost("page-exact", [settings], SCALE))
+    for pool in COMPARED[:1] if run.short else COMPARED:
+        run.say(f"page by page: a pool of {pool.pages // GIB} GiB, {pool.old_blocks_pct} %")
+        served.append(_cost("served", [pool], SCALE))
+        exact.append(_cost("page-exact", [pool], SCALE))
     run.put("off", 100 * max(abs(a.pages_read[0] / b.pages_read[0] - 1) for a, b in zip(served, exact, strict=True)))
     run.put("faster", (cost.cpu_seconds for cost in served), (cost.cpu_seconds for cost in exact))
 
 
-def _cost(model: Literal["served", "page-exact"], sweep: Sequence[SweepSettings], scale: int = 1) -> ModelCost:
+def _cost(model: Literal["served", "page-exact"], sweep: Sequence[Pool], scale: int = 1) -> ModelCost:
     """The cost of a model in a fresh process on one core."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as processes:
         return processes.submit(_work, model, sweep, scale).result()
 
 
-def _work(model: str, sweep: Sequence[SweepSettings], scale: int) -> ModelCost:
+def _work(model: str, sweep: Sequence[Pool], scale: int) -> ModelCost:
     from tests.advisor.models.lru import reference  # noqa: PLC0415 - tests are not part of lab's imports
 
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     # getrusage's ru_maxrss would start at the parent's peak.
     mib, cpu = memory_mib(os.getpid(), "VmHWM") or 0.0, time.process_time()
     pages_read = []
-    for settings in sweep:
-        workload = scenario(settings, scale)
+    for pool in sweep:
+        workload = scenario(pool, scale)
         passes = simulation.simulate(workload).passes if model == "served" else reference.simulate(workload)
-        pages_read.append(sum(each_pass.pages_read for each_pass in passes))
+        pages_read.append(sum(model_pass.pages_read for model_pass in passes))
     return ModelCost(time.process_time() - cpu, (memory_mib(os.getpid(), "VmHWM") or 0.0) - mib, pages_read)
 
 
-def scenario(settings: SweepSettings, scale: int) -> Scenario:
+def scenario(pool: Pool, scale: int) -> Scenario:
     """The sweep's workload, ``scale`` times smaller: five tables scanned in turn and a hot set."""
-    pool = Pool(
-        pages=settings.pool_gib * GIB // scale,
-        instances=INSTANCES,
-        old_blocks_pct=settings.old_blocks_pct,
-        old_blocks_time_ms=settings.old_blocks_time_ms,
-    )
+    pool = pool.model_copy(update={"pages": pool.pages // scale})
     scans = [Scan(scan=name, pages=gib * GIB // scale, seconds=60.0, gap_seconds=5.0) for name, gib in TABLES.items()]
     lookups = Points(points="hot", pages=HOT * GIB // scale, accesses=ACCESSES // scale, seconds=300.0, skew=SKEW)
     fill = Scan(scan="fill", pages=2 * pool.pages, seconds=600.0, gap_seconds=10.0)

@@ -5,40 +5,32 @@ from __future__ import annotations
 import time
 
 from lab.bench import rig
-from lab.bench.exporters import AFTER, Exporter, Meter, Usage, costs_in_turn
+from lab.bench.exporters import AFTER, Cost, Exporter, Meter, put_costs, scrape_in_turn
 from lab.bench.figures import Benchmark, BenchRun, Figure
-from lab.programs import mysqld_exporter
 from lab.servers import PrivateServer
 
 PERIOD = 15.0
 """Seconds between two scrapes, the usual interval."""
+SCRAPED = ("latency", "cpu", "server", "server_cpu", "statements", "connections", "samples", "bytes")
 _RIVAL = "mysqld_exporter"
 
 
 def measure(run: BenchRun) -> None:
     """Scrape both on one server, in turn."""
-    with rig.idle() as (server, ours, theirs):
-        own_costs, their_costs = costs_in_turn(((server, ours), (server, theirs)), run.rounds(60, 12), run.say)
-        for key in own_costs[0]:
-            run.put(key, (cost[key] for cost in own_costs), (cost[key] for cost in their_costs))
-        periods = [_period(server, ours, theirs, run) for _ in range(run.rounds(4, 1))]
-        for key, quantity in (
-            ("period_cpu", "cpu_ms"),
-            ("period_server", "server_ms"),
-            ("period_statements", "statements"),
-        ):
-            run.put(key, *([getattr(usage, quantity) for usage in usages] for usages in zip(*periods, strict=True)))
-        run.put("rss", ours.rss_mib(), theirs.rss_mib())
-        run.versions |= {"MySQL": server.version, "mysqld_exporter": mysqld_exporter.version()}
+    with rig.idle(run) as (server, ours, theirs):
+        put_costs(run, SCRAPED, scrape_in_turn(run, (server, ours), (server, theirs)))
+        rounds = run.rounds(f"{PERIOD:.0f} s with a scrape of each,", 4, 1)
+        periods = zip(*(_period(server, ours, theirs) for _ in rounds), strict=True)
+        put_costs(run, ("cpu", "server", "statements"), [list(costs) for costs in periods], prefix="period_")
+        run.put("rss", ours.memory_mib(), theirs.memory_mib())
 
 
-def _period(server: PrivateServer, ours: Exporter, theirs: Exporter, run: BenchRun) -> tuple[Usage, Usage]:
+def _period(server: PrivateServer, ours: Exporter, theirs: Exporter) -> tuple[Cost, Cost]:
     """A period with one scrape of each, both at the same time: they are idle most of the time."""
-    run.say(f"{PERIOD:.0f} s with a scrape of each")
     began = time.monotonic()
     own_meter, their_meter = Meter(server, ours), Meter(server, theirs)
-    ours.scrape()
-    theirs.scrape()
+    ours.get()
+    theirs.get()
     time.sleep(max(0.0, began + PERIOD - time.monotonic()))
     return own_meter.read(), their_meter.read()
 

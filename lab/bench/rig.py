@@ -2,50 +2,68 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 
 from lab import servers
 from lab.bench.exporters import Exporter, peer, settle, sidecar
+from lab.bench.figures import BenchRun
+from lab.demo import HOT, HOT_PAGES, OTHER, POOL, SCANNED, SCANNED_PAGES
 from lab.harness.workloads import BackgroundLoad, look_up, make_table, scan
+from lab.processes.program import version_of
+from lab.programs import mysqld_exporter
 from lab.servers import PrivateServer
 
 SERVER = "mysql-9.7"
-POOL = "256M"
 TABLES, TABLE_PAGES = 10, 300
-SCANNED, HOT, OTHER = "orders", "customers", "archive"
-SCANNED_PAGES, HOT_PAGES = 11_400, 2_900
-"""Of 16,382 pages in the pool: the scanned table fits alone, but not beside the others."""
+"""Of an idle server: small tables, named t0, t1 and so on."""
 
 
-@contextlib.contextmanager
-def idle() -> Iterator[tuple[PrivateServer, Exporter, Exporter]]:
-    """A server with small tables, the sidecar and mysqld_exporter, settled. Raises as `servers.start` and `peer` do."""
-    with servers.start(SERVER, {"innodb-buffer-pool-size": POOL}) as server:
+@contextmanager
+def started(run: BenchRun, options: Mapping[str, str], datadir: Path | None = None) -> Iterator[PrivateServer]:
+    """A server, whose version the run records. Raises as `servers.start`."""
+    with servers.start(SERVER, options, datadir) as server:
+        run.versions["MySQL"] = server.version
+        yield server
+
+
+@contextmanager
+def idle(run: BenchRun) -> Iterator[tuple[PrivateServer, Exporter, Exporter]]:
+    """A server with small tables, the sidecar and mysqld_exporter, settled."""
+    with started(run, {"innodb-buffer-pool-size": POOL}) as server:
         make_small_tables(server)
-        with sidecar(server) as ours, peer(server) as theirs:
+        with sidecar(server) as ours, compared(run, server) as theirs:
             settle(ours, theirs)
             yield server, ours, theirs
 
 
+@contextmanager
+def compared(run: BenchRun, server: PrivateServer, *flags: str) -> Iterator[Exporter]:
+    """mysqld_exporter, whose version the run records. Raises as `peer`."""
+    run.versions["mysqld_exporter"] = version_of(mysqld_exporter.command())
+    with peer(server, *flags) as exporter:
+        yield exporter
+
+
 def make_small_tables(server: PrivateServer) -> None:
-    """Make `TABLES` tables, named t0, t1 and so on."""
+    """Make the tables of an idle server."""
     with server.connect() as connection:
         for number in range(TABLES):
             make_table(connection, f"t{number}", TABLE_PAGES)
 
 
-@contextlib.contextmanager
-def under_scans() -> Iterator[PrivateServer]:
+@contextmanager
+def under_scans(run: BenchRun) -> Iterator[PrivateServer]:
     """A server under a repeated scan beside point lookups."""
-    with scanned_server() as server, scans(server):
+    with scanned(run) as server, scans(server):
         yield server
 
 
-@contextlib.contextmanager
-def scanned_server() -> Iterator[PrivateServer]:
-    """The server with its tables; another one than those of the load has filled the pool."""
-    with servers.start(SERVER, {"innodb-buffer-pool-size": POOL}) as server:
+@contextmanager
+def scanned(run: BenchRun) -> Iterator[PrivateServer]:
+    """The server with the tables of that load; a third table has filled the pool."""
+    with started(run, {"innodb-buffer-pool-size": POOL}) as server:
         with server.connect() as connection:
             for table, pages in ((SCANNED, SCANNED_PAGES), (HOT, HOT_PAGES), (OTHER, SCANNED_PAGES)):
                 make_table(connection, table, pages)
@@ -53,9 +71,9 @@ def scanned_server() -> Iterator[PrivateServer]:
         yield server
 
 
-@contextlib.contextmanager
+@contextmanager
 def scans(server: PrivateServer) -> Iterator[None]:
-    """The load: lookups beside a scan."""
+    """That load: a lighter one than of `make run`, which leaves cores to the exporters."""
     with BackgroundLoad(server.connect) as load:
         load.repeat(lambda connection: look_up(connection, HOT, HOT_PAGES, 50), pause=0.1)
         load.repeat(lambda connection: scan(connection, SCANNED), pause=1.5)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 from lab.bench import rig
-from lab.bench.exporters import Exporter, Meter, Usage
+from lab.bench.exporters import Cost, Exporter, Meter
 from lab.bench.figures import Benchmark, BenchRun, Figure
 
 PERIOD = 5.0
@@ -31,26 +32,26 @@ def measure(run: BenchRun) -> None:
         "at once": [_scraper(0.0), _scraper(0.0), _page],
         "apart": [_scraper(0.0), _scraper(PERIOD / 2), _page],
     }
-    usages: dict[str, list[Usage]] = {kind: [] for kind in kinds}
+    costs: dict[str, list[Cost]] = {kind: [] for kind in kinds}
     seconds = 20.0 if run.short else 60.0
-    with rig.idle() as (server, ours, _):
-        for number in range(1, (stretches := run.rounds(2, 1)) + 1):
+    with rig.idle(run) as (server, ours, _):
+        for _ in run.rounds(f"{len(kinds)} stretches of {seconds:.0f} s,", 2, 1):
             for kind, clients in kinds.items():
-                run.say(f"{seconds:.0f} s, {kind}, {number} of {stretches}")
                 meter = Meter(server, ours)
                 _together(ours, clients, seconds)
-                usages[kind].append(meter.read())
-        run.versions["MySQL"] = server.version
-    statements = {kind: [usage.statements * 60 / usage.seconds for usage in usages[kind]] for kind in kinds}
-    server_ms = {kind: [usage.server_ms * 60 / usage.seconds for usage in usages[kind]] for kind in kinds}
-    run.put("statements", statements["at once"], statements["alone"])
-    run.put("server", server_ms["at once"], server_ms["alone"])
-    run.put("apart", statements["apart"], statements["alone"])
+                costs[kind].append(meter.read())
+
+    def a_minute(kind: str, quantity: str) -> list[float]:
+        return [cost[quantity] * 60 / cost["seconds"] for cost in costs[kind]]
+
+    run.put("statements", a_minute("at once", "statements"), a_minute("alone", "statements"))
+    run.put("server", a_minute("at once", "server"), a_minute("alone", "server"))
+    run.put("apart", a_minute("apart", "statements"), a_minute("alone", "statements"))
 
 
 def _scraper(after: float) -> Client:
     """Scrapes every `PERIOD` seconds, beginning ``after`` seconds into the stretch."""
-    return lambda exporter, until: _repeat(exporter.scrape, PERIOD, after, until)
+    return lambda exporter, until: _repeat(exporter.get, PERIOD, after, until)
 
 
 def _page(exporter: Exporter, until: float) -> None:
@@ -77,7 +78,7 @@ def _together(ours: Exporter, clients: list[Client], seconds: float) -> None:
     """Run the clients for this long, each over its own connection."""
 
     def work(client: Client) -> None:
-        with Exporter(ours.name, ours.pid, ours.port) as own:
+        with closing(Exporter(ours.name, ours.pid, ours.port)) as own:
             client(own, until)
 
     until = time.monotonic() + seconds

@@ -15,8 +15,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from lab import servers
-from lab.bench.exporters import Exporter, Meter, Usage, costs_in_turn, settle, sidecar
-from lab.bench.figures import Benchmark, BenchRun, Figure, Say
+from lab.bench import rig
+from lab.bench.exporters import Cost, Exporter, Meter, put_costs, scrape_in_turn, settle, sidecar
+from lab.bench.figures import Benchmark, BenchRun, Figure
 from lab.bench.rig import SERVER
 from lab.harness.measure import pool_statistic
 from lab.harness.workloads import make_table
@@ -51,11 +52,11 @@ _COLUMNS = "(id INT NOT NULL PRIMARY KEY, k INT NOT NULL, filler VARCHAR(100) NO
 @contextlib.contextmanager
 def _compared(
     run: BenchRun, small: PrivateServer, large: PrivateServer, seconds: float, *keys: str
-) -> Iterator[tuple[tuple[Exporter, Usage], tuple[Exporter, Usage]]]:
+) -> Iterator[tuple[tuple[Exporter, Cost], tuple[Exporter, Cost]]]:
     """Watch both servers at the same time: first without a scrape, then with scrapes in turn.
 
     Puts these keys of a scrape's cost into the run. Yields the sidecar of the large and of the small server, and their
-    usage without a scrape.
+    cost without a scrape.
     """
     with sidecar(small) as of_small, sidecar(large) as of_large:
         settle(of_small, of_large)
@@ -63,9 +64,7 @@ def _compared(
         meters = Meter(small, of_small), Meter(large, of_large)
         time.sleep(seconds)
         idle = [meter.read() for meter in meters]
-        ours, beside = costs_in_turn(((large, of_large), (small, of_small)), run.rounds(60, 12), run.say)
-        for key in keys:
-            run.put(key, (cost[key] for cost in ours), (cost[key] for cost in beside))
+        put_costs(run, keys, scrape_in_turn(run, (large, of_large), (small, of_small)))
         yield (of_large, idle[1]), (of_small, idle[0])
 
 
@@ -73,19 +72,19 @@ def measure_pool(run: BenchRun) -> None:
     """A full pool of gigabytes beside a full pool of 256 MiB."""
     pool = LARGE_SHORT if run.short else LARGE
     with (
-        _full(SMALL, run.say) as small,
-        _full(pool, run.say) as large,
+        _full(SMALL, run) as small,
+        _full(pool, run) as large,
         _compared(run, small, large, POOL_PERIOD, "latency", "server") as idle,
     ):
-        run.put("period", *(usage.server_ms for _, usage in idle))
-        run.versions |= {"MySQL": large.version, "pool": pool}
+        run.put("period", *(cost["server"] for _, cost in idle))
+        run.versions["pool"] = pool
 
 
 @contextlib.contextmanager
-def _full(pool: str, say: Say) -> Iterator[PrivateServer]:
+def _full(pool: str, run: BenchRun) -> Iterator[PrivateServer]:
     """A server whose buffer pool is full of a table's pages."""
-    say(f"filling a pool of {pool}")
-    with servers.start(SERVER, {**POOL_OPTIONS, "innodb-buffer-pool-size": pool}) as server:
+    run.say(f"filling a pool of {pool}")
+    with rig.started(run, {**POOL_OPTIONS, "innodb-buffer-pool-size": pool}) as server:
         execute(server, "ALTER INSTANCE DISABLE INNODB REDO_LOG")
         with server.connect() as connection:
             make_table(connection, "filler", PAGES[pool])
@@ -101,18 +100,18 @@ def measure_catalogue(run: BenchRun) -> None:
     run.say(f"{tables:,} tables (creating them takes minutes; then they are cached)")
     seconds = CATALOGUE_PERIOD / (4 if run.short else 1)
     with (
-        _with_tables(FEW) as small,
-        _with_tables(tables) as large,
+        _with_tables(FEW, run) as small,
+        _with_tables(tables, run) as large,
         _compared(run, small, large, seconds, "latency", "samples") as idle,
     ):
-        run.put("period", *(usage.server_ms * CATALOGUE_PERIOD / usage.seconds for _, usage in idle))
-        run.put("period_cpu", *(usage.cpu_ms * CATALOGUE_PERIOD / usage.seconds for _, usage in idle))
-        run.put("rss", *(exporter.rss_mib() for exporter, _ in idle))
-        run.versions |= {"MySQL": large.version, "tables": f"{tables:,}"}
+        run.put("period", *(cost["server"] * CATALOGUE_PERIOD / cost["seconds"] for _, cost in idle))
+        run.put("period_cpu", *(cost["cpu"] * CATALOGUE_PERIOD / cost["seconds"] for _, cost in idle))
+        run.put("rss", *(exporter.memory_mib() for exporter, _ in idle))
+        run.versions["tables"] = f"{tables:,}"
 
 
 @contextlib.contextmanager
-def _with_tables(tables: int) -> Iterator[PrivateServer]:
+def _with_tables(tables: int, run: BenchRun) -> Iterator[PrivateServer]:
     """A server with so many tables, each of which was read once since the start. Raises as `servers.start` does.
 
     10,000 CREATE TABLE take minutes: the data folder is cached, and the server runs on a copy of it.
@@ -123,7 +122,7 @@ def _with_tables(tables: int) -> Iterator[PrivateServer]:
         data = Path(copy) / "data"
         # cp shares what the file system can share, and keeps holes; shutil does neither.
         subprocess.run(["cp", "-a", "--reflink=auto", "--sparse=always", str(folder / "data"), str(data)], check=True)
-        with servers.start(SERVER, CATALOGUE_OPTIONS, data) as server:
+        with rig.started(run, CATALOGUE_OPTIONS, data) as server:
             _for_each_table(server, tables, "SELECT k FROM {table}")
             yield server
 

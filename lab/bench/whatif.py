@@ -24,8 +24,8 @@ EVERY = 0.05
 
 def measure(run: BenchRun) -> None:
     """Ask without scrapes, scrape without questions, then both at the same time."""
-    seconds = float(run.rounds(15, 6))
-    with rig.under_scans() as server, sidecar(server, "--interval", "1s") as ours:
+    seconds = float(run.scaled(15, 6))
+    with rig.under_scans(run) as server, sidecar(server, "--interval", "1s") as ours:
         settle(ours)
         run.say(f"{WATCH:.0f} s of watching")
         time.sleep(WATCH)
@@ -48,7 +48,6 @@ def measure(run: BenchRun) -> None:
         run.put("answer", alone, answers)
         run.put("scrape", max(asked))
         run.put("median", asked, unasked)
-        run.versions["MySQL"] = server.version
 
 
 def _ask(port: int, answers: list[float], ended: Callable[[], bool]) -> None:

@@ -39,6 +39,11 @@ def unpacked(suite: str, package: str, *more: str) -> Path:
     return cache.kept(f"debian/{suite}-{arch}/{names}", make)
 
 
+def program(suite: str, package: str, path: str) -> list[str]:
+    """The command line that starts a package's program, such as `usr/bin/promtool`. Raises UnavailableHere."""
+    return command(unpacked(suite, package), path)
+
+
 def command(root: Path, program: str) -> list[str]:
     """The command line that starts a program of a tree with the tree's loader and libraries.
 

@@ -5,6 +5,9 @@ import time
 from pathlib import Path
 from typing import Literal
 
+MemoryField = Literal["VmRSS", "VmHWM", "RssAnon"]
+"""All resident memory now, that at its peak, and that now without the pages of files."""
+
 
 def cpu_seconds(pid: int) -> float:
     """CPU time of a process so far, including ended threads, by the kernel's clock (nanoseconds).
@@ -14,13 +17,8 @@ def cpu_seconds(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | 2)
 
 
-def memory_mib(pid: int, field: Literal["VmRSS", "VmHWM", "RssAnon"] = "VmRSS") -> float | None:
-    """Resident memory of a process (proc_pid_status(5)); None if it has ended.
-
-    Args:
-        pid: The process.
-        field: All of it now or at its peak, or now without the pages of files.
-    """
+def memory_mib(pid: int, field: MemoryField = "VmRSS") -> float | None:
+    """Resident memory of a process (proc_pid_status(5)); None if it has ended."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="ascii", errors="replace")
     except OSError:

@@ -6,16 +6,13 @@ Protocol: https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
-import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
-from lab.processes.ports import HOST, free_port
+from lab.processes.background_server import BackgroundServer
+from lab.processes.ports import HOST
 
 MIB = 1 << 20
 LARGEST_PACKET = (1 << 24) - 1
@@ -112,11 +109,10 @@ def aliases(sql: str) -> list[str]:
     return list(dict.fromkeys(_ALIAS.findall(selected))) or ["Variable_name", "Value"]
 
 
-class HostileServer:
-    """Answers in its own thread; a context manager.
+class HostileServer(BackgroundServer):
+    """Logs anybody in, and answers statements by an attack.
 
     Attributes:
-        port: Its port on the loopback address.
         greeting: The payload of its first packet, or what makes the bytes of a handshake of its own.
         attack: Answers statements; a change takes effect at once.
         sent: Bytes that it sent.
@@ -124,62 +120,20 @@ class HostileServer:
     """
 
     def __init__(self, attack: Attack = lambda _collector, _sql: None) -> None:
-        """It listens once it is entered."""
-        self.port = free_port()
+        super().__init__()
         self.greeting: bytes | Callable[[], AsyncIterator[bytes]] = GREETING
         self.attack = attack
         self.sent = 0
         self.answered: dict[str, int] = {}
         self._began = time.monotonic()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="lab.programs.hostile_mysql", daemon=True)
-        self._calls: set[asyncio.Task[None]] = set()
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-
-        async def listen() -> asyncio.Server:
-            return await asyncio.start_server(self._accepted, HOST, self.port)
-
-        self._listener = asyncio.run_coroutine_threadsafe(listen(), self._loop).result(10)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        async def close() -> None:
-            # A connection that just comes, or a call that is cancelled before it begins, leaves its socket open.
-            await asyncio.sleep(0.05)
-            self._listener.close()
-            await asyncio.sleep(0.05)
-            for call in self._calls:
-                call.cancel()
-            await asyncio.gather(*self._calls, return_exceptions=True)
-            await asyncio.sleep(0.05)  # in which the sockets are closed
-
-        asyncio.run_coroutine_threadsafe(close(), self._loop).result(10)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
 
     @property
     def dsn(self) -> str:
         """For the sidecar."""
         return f"mysql://root@{HOST}:{self.port}/"
 
-    def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        call = asyncio.ensure_future(self._serve(reader, writer))
-        self._calls.add(call)
-        call.add_done_callback(self._calls.discard)
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-                await self._talk(reader, writer)
-        finally:
-            writer.transport.abort()
-
-    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Speak with a client."""
         if not isinstance(self.greeting, bytes):
             async for piece in self.greeting():
                 await self._send(writer, piece)

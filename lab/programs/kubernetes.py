@@ -149,7 +149,7 @@ def running(folder: Path) -> Iterator[Kubernetes]:
         UnavailableHere: A part is unavailable here; the text says why.
         ProgramFailed: A part did not start; the text ends with its log.
     """
-    etcd = debian.command(debian.unpacked(SUITE, "etcd-server"), "usr/bin/etcd")
+    etcd = debian.program(SUITE, "etcd-server", "usr/bin/etcd")
     control = str(go.built("kubernetes", MODULE, _VARIABLES) / "kubernetes")
     kwok = str(go.installed("kwok", KWOK, "sigs.k8s.io/kwok/cmd/kwok") / "kwok")
     stages = go.files("sigs.k8s.io/kwok", KWOK, "kustomize/stage")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lab.packages import debian
-from lab.processes.program import LISTENING, ChildProcess, version_of
+from lab.processes.program import LISTENING, ChildProcess
 from lab.servers import PrivateServer
 
 SUITE, PACKAGE, PROGRAM = "sid", "prometheus-mysqld-exporter", "usr/bin/prometheus-mysqld-exporter"
@@ -27,13 +27,9 @@ GRANTS = ("PROCESS ON *.*", "REPLICATION CLIENT ON *.*", "SELECT ON *.*")
 """The privileges that its README asks for."""
 
 
-def version() -> str:
-    """Its version, such as `0.19.0`.
-
-    Raises:
-        UnavailableHere: mysqld_exporter is unavailable here.
-    """
-    return version_of(_command())
+def command() -> list[str]:
+    """The command line, to be followed by its flags. Raises UnavailableHere."""
+    return debian.program(SUITE, PACKAGE, PROGRAM)
 
 
 @contextlib.contextmanager
@@ -53,11 +49,6 @@ def running(server: PrivateServer, folder: Path, user: str, *more: str) -> Itera
     options = folder / "mysqld_exporter.cnf"
     options.write_text(f"[client]\nuser={user}\nhost={server.host}\nport={server.port}\n", encoding="utf-8")
     where = (f"--config.my-cnf={options}", "--web.listen-address=127.0.0.1:0")
-    command = [*_command(), *where, *FLAGS, *more]
     log = folder / "mysqld_exporter.log"
-    with ChildProcess("mysqld_exporter", command, log=log, listening=LISTENING) as program:
-        yield program
-
-
-def _command() -> list[str]:
-    return debian.command(debian.unpacked(SUITE, PACKAGE), PROGRAM)
+    with ChildProcess("mysqld_exporter", [*command(), *where, *FLAGS, *more], log=log, listening=LISTENING) as process:
+        yield process

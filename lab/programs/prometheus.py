@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from lab.packages import debian
-from lab.processes.program import LISTENING, PLAIN, ChildProcess, version_of
+from lab.processes.program import LISTENING, PLAIN, ChildProcess
 from lab.programs import promtool
 
 PROGRAM = "usr/bin/prometheus"
@@ -46,17 +46,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class Prometheus:
-    """A running Prometheus.
-
-    Attributes:
-        url: Without a trailing slash.
-        pid: Its process.
-        configuration: Its file; rewrite it and call `reload`.
-    """
+    """A running Prometheus: its URL, without a trailing slash, and its process."""
 
     url: str
     pid: int
-    configuration: Path
 
     def query(self, expression: str, at: float | None = None) -> list[Sample]:
         """An instant query.
@@ -94,33 +87,15 @@ class Prometheus:
         """
         return dict(self._get("parse_query", {"query": expression}))
 
-    def alerts(self) -> list[dict[str, Any]]:
-        """Alerts that are pending or firing: labels, annotations, state, activeAt, value."""
-        return list(self._get("alerts")["alerts"])
-
     def rules(self) -> list[dict[str, Any]]:
         """Rules of all groups, with their health, lastError and, for alerts, state."""
         return [rule for group in self._get("rules")["groups"] for rule in group["rules"]]
-
-    def targets(self) -> list[dict[str, Any]]:
-        """Its targets: labels, scrapeUrl, health, lastError, lastScrape."""
-        return list(self._get("targets", {"state": "active"})["activeTargets"])
 
     def is_ready(self) -> bool:
         """Whether it answers queries."""
         with contextlib.suppress(httpx.TransportError):
             return httpx.get(f"{self.url}/-/ready", timeout=ASK_SECONDS, **PLAIN).is_success
         return False
-
-    def reload(self) -> None:
-        """Reload configuration and rules.
-
-        Raises:
-            PrometheusError: They are invalid; the old ones stay in force.
-        """
-        answer = httpx.post(f"{self.url}/-/reload", timeout=ASK_SECONDS, **PLAIN)
-        if answer.is_error:
-            raise PrometheusError(answer.text.strip())
 
     def _get(self, what: str, parameters: Mapping[str, str] | None = None) -> Any:
         answer = httpx.get(f"{self.url}/api/v1/{what}", params=parameters, timeout=ASK_SECONDS, **PLAIN)
@@ -144,13 +119,9 @@ def job(name: str, *addresses: str, **more: Any) -> dict[str, Any]:
     return {"job_name": name, "static_configs": [{"targets": list(addresses)}], **more}
 
 
-def version(suite: str = OLDEST) -> str:
-    """The version of a suite's Prometheus, such as `2.42.0+ds`.
-
-    Raises:
-        UnavailableHere: Prometheus is unavailable here.
-    """
-    return version_of(debian.command(debian.unpacked(suite, promtool.PACKAGE), PROGRAM))
+def command(suite: str = OLDEST) -> list[str]:
+    """The command line, to be followed by Prometheus' flags. Raises UnavailableHere."""
+    return debian.program(suite, promtool.PACKAGE, PROGRAM)
 
 
 @contextlib.contextmanager
@@ -161,9 +132,7 @@ def running(
     rules: Sequence[Path] = (),
     alertmanagers: Sequence[str] = (),
     interval: float = 1.0,
-    evaluation: float = 1.0,
     suite: str = OLDEST,
-    labels: Mapping[str, str] | None = None,
     data: Path | None = None,
     flags: Sequence[str] = (),
     port: int = 0,
@@ -177,10 +146,8 @@ def running(
         jobs: Its scrape configurations, from `job`.
         rules: Rule files.
         alertmanagers: Their addresses.
-        interval: Seconds between two scrapes.
-        evaluation: Seconds between two evaluations of the rules, for groups without an interval.
+        interval: Seconds between two scrapes, and between two evaluations of rule groups without an interval.
         suite: The Debian suite of the package: `OLDEST` (2.42) or `NEWEST` (3.5).
-        labels: External labels, which Prometheus adds to its alerts.
         data: The folder of its data, which stays; None for one that is removed at the end.
         flags: Further ones, such as `--query.max-samples=1000`.
         port: Its port; 0 for any free one.
@@ -189,15 +156,9 @@ def running(
         UnavailableHere: Prometheus is unavailable here; the text says why.
         ProgramFailed: It did not start, for example because of an invalid configuration or rule file.
     """
-    command = debian.command(debian.unpacked(suite, promtool.PACKAGE), PROGRAM)
-    configuration = folder / "prometheus.yml"
+    configuration, every = folder / "prometheus.yml", f"{round(interval * 1000)}ms"
     settings: dict[str, Any] = {
-        "global": {
-            "scrape_interval": _milliseconds(interval),
-            "scrape_timeout": _milliseconds(interval),
-            "evaluation_interval": _milliseconds(evaluation),
-            "external_labels": dict(labels or {}),
-        },
+        "global": {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every},
         "rule_files": [str(path.resolve()) for path in rules],
         "scrape_configs": list(jobs),
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": list(alertmanagers)}]}] * bool(alertmanagers)},
@@ -208,12 +169,11 @@ def running(
             f"--config.file={configuration}",
             f"--storage.tsdb.path={data or own}",
             f"--web.listen-address=127.0.0.1:{port}",
-            "--web.enable-lifecycle",
             *flags,
         )
         log = folder / "prometheus.log"
-        with ChildProcess("Prometheus", [*command, *all_flags], log=log, listening=LISTENING) as program:
-            prometheus = Prometheus(f"http://127.0.0.1:{program.port}", program.pid, configuration)
+        with ChildProcess("Prometheus", [*command(suite), *all_flags], log=log, listening=LISTENING) as program:
+            prometheus = Prometheus(f"http://127.0.0.1:{program.port}", program.pid)
             # It listens before it has read its data and rules, and ends if these are invalid.
             program.wait_until(prometheus.is_ready, READY_SECONDS)
             yield prometheus
@@ -230,7 +190,3 @@ def _samples(data: Mapping[str, Any]) -> list[Sample]:
 
 def _point(point: Sequence[Any]) -> tuple[float, float]:
     return float(point[0]), float(point[1])
-
-
-def _milliseconds(seconds: float) -> str:
-    return f"{round(seconds * 1000)}ms"

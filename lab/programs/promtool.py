@@ -19,7 +19,7 @@ def command(suite: str = OLDEST) -> list[str]:
     Raises:
         UnavailableHere: promtool is unavailable here; the text says why.
     """
-    return debian.command(debian.unpacked(suite, PACKAGE), PROGRAM)
+    return debian.program(suite, PACKAGE, PROGRAM)
 
 
 def check_metrics(text: str) -> str:

@@ -35,6 +35,11 @@ class VictoriaMetrics:
         httpx.get(f"{self.url}/internal/resetRollupResultCache", timeout=IMPORT_SECONDS, **PLAIN).raise_for_status()
 
 
+def command() -> list[str]:
+    """The command line, to be followed by its flags. Raises UnavailableHere."""
+    return debian.program(SUITE, PACKAGE, PROGRAM)
+
+
 @contextlib.contextmanager
 def running(folder: Path, flags: Sequence[str] = ()) -> Iterator[VictoriaMetrics]:
     """Start it without data on a port of the loopback address, and stop it at the end.
@@ -48,8 +53,7 @@ def running(folder: Path, flags: Sequence[str] = ()) -> Iterator[VictoriaMetrics
         ProgramFailed: It did not start.
     """
     with tempfile.TemporaryDirectory(prefix="victoria-metrics-") as data:
-        command = [
-            *debian.command(debian.unpacked(SUITE, PACKAGE), PROGRAM),
+        arguments = [
             f"-httpListenAddr={HOST}:{free_port()}",
             f"-storageDataPath={data}",
             "-retentionPeriod=1",  # months
@@ -57,5 +61,5 @@ def running(folder: Path, flags: Sequence[str] = ()) -> Iterator[VictoriaMetrics
             *flags,
         ]
         log = folder / "victoria-metrics.log"
-        with ChildProcess("VictoriaMetrics", command, log=log, listening=_LISTENING) as process:
+        with ChildProcess("VictoriaMetrics", [*command(), *arguments], log=log, listening=_LISTENING) as process:
             yield VictoriaMetrics(f"http://{HOST}:{process.port}", process.pid)

@@ -6,9 +6,7 @@ import fcntl
 import os
 import shutil
 import signal
-import subprocess
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -16,8 +14,8 @@ from typing import IO, Any, Self
 
 import pymysql
 
-from lab.processes import child
 from lab.processes.ports import HOST, free_port
+from lab.processes.program import ChildProcess, ProgramFailed
 from lab.servers import datadirs, programs
 from lab.servers.datadirs import StartError
 from lab.servers.programs import ServerProgram
@@ -76,7 +74,7 @@ class PrivateServer:
         self._program = program
         self._origin = origin
         self._owner = os.getpid()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: ChildProcess | None = None
         self._folder, self._lock = _claim_folder()
         self.datadir = (datadir or self._folder / "data").resolve()
         self.socket = self._folder / "sock"
@@ -111,11 +109,14 @@ class PrivateServer:
 
     def running(self) -> bool:
         """Whether its process is alive."""
-        return self._process is not None and self._process.poll() is None
+        return self._process is not None and not self._process.ended()
 
     def wait(self) -> int:
         """Wait until its process ends; return the exit status."""
-        return self._process.wait() if self._process is not None else 0
+        if self._process is None:
+            return 0
+        self._process.ended(None)
+        return self._process.status or 0
 
     def restart(self, options: Mapping[str, str] = NO_OPTIONS) -> None:
         """Stop it and start it again on the same data and port, with these options added.
@@ -123,7 +124,7 @@ class PrivateServer:
         Raises:
             StartError: It did not start again.
         """
-        self._terminate()
+        self._end()
         self.options |= _dashed(options)
         self._start(self.port)
 
@@ -131,25 +132,19 @@ class PrivateServer:
         """Kill its process (SIGKILL), as in a crash; `restart` brings it back, `stop` cleans up."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
-            self._process = None
 
     def stop(self) -> None:
         """End its process and remove its files, except a data folder that was passed to `start`."""
         if self._owner != os.getpid():
             return  # a copy of this object in a forked process does not own the server
-        self._terminate()
+        self._end()
         shutil.rmtree(self._folder, ignore_errors=True)
         self._lock.close()
         _started.discard(self)
 
-    def _terminate(self) -> None:
-        if self._process is None:
-            return
-        self._process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(STOP_SECONDS)
-        self.kill()
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.stop(STOP_SECONDS)
 
     def _start(self, port: int | None = None) -> None:
         """Start the process and wait until it answers; without a port, on a free one."""
@@ -158,11 +153,15 @@ class PrivateServer:
         for _attempt in range(5):
             self.port = port or free_port()
             began = len(self.log())
-            self._process = child.spawn(
-                [*self._program.command, *self._arguments()], self._program.environment, self.error_log
-            )
+            command = [*self._program.command, *self._arguments()]
+            self._process = ChildProcess(self.name, command, self._program.environment, log=self.error_log)
+            self._process.start()
             self.pid = self._process.pid
-            if self._answers():
+            try:
+                self._process.wait_until(self._answers, START_SECONDS)
+            except ProgramFailed:
+                self._process.kill()
+            else:
                 return
             # Another process may have taken the port before the server did.
             output = self.log()[began:]
@@ -183,20 +182,15 @@ class PrivateServer:
         ]
 
     def _answers(self) -> bool:
-        """Wait for it to answer; False if it ended or took too long. Then it is killed."""
-        deadline = time.monotonic() + START_SECONDS
-        while self.running() and time.monotonic() < deadline:
-            with contextlib.suppress(pymysql.err.Error):
-                with self.connect(connect_timeout=5) as connection, connection.cursor() as cursor:
-                    cursor.execute("SELECT VERSION(), @@datadir")
-                    row = cursor.fetchone()
-                # Another server may own the port.
-                if row is not None and Path(row[1]).resolve() == self.datadir:
-                    self.version = row[0]
-                    return True
-            time.sleep(0.03)
-        self.kill()
-        return False
+        """Whether it answers: another server may own the port."""
+        try:
+            with self.connect(connect_timeout=5) as connection, connection.cursor() as cursor:
+                cursor.execute("SELECT VERSION(), @@datadir")
+                rows = cursor.fetchall()
+        except pymysql.err.Error:
+            return False
+        self.version, datadir = rows[0]
+        return Path(datadir).resolve() == self.datadir
 
     def log(self) -> str:
         """Its error log so far."""

@@ -164,7 +164,7 @@ def _watched(server: PrivateServer) -> Iterator[str]:
         peer = stack.enter_context(exporters.peer(server))
         ports = {"own": own.port, "peer": peer.port}
         jobs = [prometheus.job(job, f"127.0.0.1:{ports[name]}") for name, job in JOBS.items()]
-        started = stack.enter_context(prometheus.running(folder, jobs, rules=rules, interval=SCRAPE, evaluation=SCRAPE))
+        started = stack.enter_context(prometheus.running(folder, jobs, rules=rules, interval=SCRAPE))
         deadline = time.monotonic() + _UP_SECONDS
         while len(started.query('{__name__=~"instance:.*pages:filling"}')) < len(JOBS):
             if time.monotonic() > deadline:

@@ -116,7 +116,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         placed = [{"targets": addresses, "labels": PLACE}]
         jobs = [prometheus.job(JOB, static_configs=placed), prometheus.job(PLAIN, addresses[-1])]
         folder = tmp_path_factory.mktemp("prometheus")
-        running = prometheus.running(folder, jobs, rules=[RECORDED], interval=INTERVAL, evaluation=INTERVAL)
+        running = prometheus.running(folder, jobs, rules=[RECORDED], interval=INTERVAL)
         asked = stack.enter_context(or_give_up(running))
         wait_for(lambda: asked.query("rate(innodb_ibuf_merges_total[1m]) > 0"))
         buffered.stop()
