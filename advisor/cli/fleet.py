@@ -365,9 +365,7 @@ def _report(options: ReadingOptions) -> FleetReport:
 
 
 def _hint(error: QueryError) -> str:
-    from advisor.fleet.client import QueryRefused
-
-    hint = _HINTS.get(error.status) if isinstance(error, QueryRefused) else None
+    hint = _HINTS.get(error.status or 0)
     return f" ({hint})" if hint else ""
 
 
@@ -414,7 +412,7 @@ def _progress() -> Iterator[Progress]:
         task = bars.add_task("", total=None)
 
         def show(stage: ReadingStage, servers: int, of: int) -> None:
-            bars.update(task, description=stage.value, completed=servers, total=of or None, refresh=True)
+            bars.update(task, description=stage, completed=servers, total=of or None, refresh=True)
 
         yield Progress(show)
 

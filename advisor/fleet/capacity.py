@@ -77,8 +77,8 @@ async def capacity(
             estimates.append(estimated)
     if unrecorded:
         left_out[raw_days(unrecorded, seconds)] = unrecorded
-    for left in not_asked:
-        left_out[f"not asked: {left.reason}"] += len(left.servers)
+    for reason, names in not_asked.items():
+        left_out[f"not asked: {reason}"] += len(names)
     estimates.sort(key=lambda each: (-each.may_go_bytes, each.server))
     return Capacity(
         may_read=may_read,

@@ -7,19 +7,24 @@ import json
 import math
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlencode
 
 import httpcore
 
-from advisor.fleet.progress import QueryOutcome
 from advisor.fleet.series import Grid, QueryAnswer, QuerySeries
 from advisor.outgoing import connections
 from advisor.outgoing.connections import Connections
 from advisor.outgoing.settings import ClientSettings, client_settings
+
+QueryOutcome = Literal["answered", "incomplete", "limit", "refused", "unreachable"]
+"""How a query ended. Incomplete: with warnings, or with a part of the data."""
+ErrorKind = Literal["incomplete", "limit", "slow", "refused", "unreachable"]
+"""Why there is no answer. Unreachable: there is no connection, or the answer is not Prometheus'."""
 
 AT_ONCE = 2
 """Queries at the same time at most: the Prometheus has other readers."""
@@ -35,47 +40,29 @@ _LIMIT_STATUS = (413, 414, 422)
 _LIMITS = re.compile(
     r"err-mimir-max|too many|too long|too large|too much|would load|exceed|max-|limit|timed? ?out", re.IGNORECASE
 )
-"""What texts of errors say where a smaller query may succeed."""
+"""Words of errors after which a smaller query may succeed."""
 _NOT_LIMITS = (401, 403, 404, 429)
 _PASSING = (408, 425, 429)
+"""Statuses below 500 after which the same query may succeed a moment later."""
 
 
 class QueryError(Exception):
-    """A query has no answer; the text says why."""
-
-
-class PrometheusUnreachable(QueryError):
-    """There is no connection, or what answers is no Prometheus."""
-
-
-class QueryRefused(QueryError):
-    """An answer that is an error.
+    """A query has no answer; the text says why.
 
     Attributes:
-        status: Of HTTP.
-        kind: Prometheus' errorType; empty where there is none.
-        text: The error.
+        kind: Why. Of fewer servers a query that hit a ``limit``, or was too ``slow``, may have an answer.
+        status: Of HTTP; None where there is no answer of HTTP.
     """
 
-    def __init__(self, status: int, kind: str, text: str) -> None:
-        super().__init__(f"HTTP {status}" + (f", {kind}" if kind else "") + (f": {text}" if text else ""))
-        self.status, self.kind, self.text = status, kind, text
+    def __init__(self, text: str, kind: ErrorKind = "unreachable", status: int | None = None) -> None:
+        super().__init__(text)
+        self.kind, self.status = kind, status
 
     @property
-    def final(self) -> bool:
-        """Whether the same query would be refused again."""
-        return 300 <= self.status < 500 and self.status not in _PASSING
-
-
-class LimitHit(QueryError):
-    """The query is too large or takes too long: one about fewer servers may have an answer."""
-
-
-class TooSlow(LimitHit):
-    """It takes too long: nothing was answered until the limit for a query."""
-
-
-_OUTCOMES = {LimitHit: QueryOutcome.LIMIT, TooSlow: QueryOutcome.LIMIT, QueryRefused: QueryOutcome.REFUSED}
+    def passing(self) -> bool:
+        """Whether the same query may have an answer a moment later."""
+        refused_for_good = self.status is not None and 300 <= self.status < 500 and self.status not in _PASSING
+        return self.kind == "unreachable" or (self.kind == "refused" and not refused_for_good)
 
 
 class PrometheusClient:
@@ -90,7 +77,7 @@ class PrometheusClient:
         url: str,
         settings: ClientSettings | None = None,
         headers: Mapping[str, str] | None = None,
-        asked: Callable[[QueryOutcome], None] = lambda _: None,
+        queries: Counter[QueryOutcome] | None = None,
     ) -> None:
         """Nothing is opened yet.
 
@@ -98,11 +85,11 @@ class PrometheusClient:
             url: Without /api/v1.
             settings: Login, TLS, and the limit for a query; None for the defaults.
             headers: More headers, such as X-Scope-OrgID.
-            asked: Told how each query ended.
+            queries: Counts how queries end.
         """
         self.url = url.rstrip("/")
         self._settings = settings or client_settings(None, encrypted=url.startswith("https:"))
-        self._asked = asked
+        self._queries = Counter[QueryOutcome]() if queries is None else queries
         self._more = dict(headers or {})
         self._connections = Connections(lambda: self._settings)
         self._turns = asyncio.Semaphore(AT_ONCE)
@@ -135,28 +122,27 @@ class PrometheusClient:
         """
         answer = await self._ask("/api/v1/query", {"query": "vector(time())"})
         if not answer.series:
-            raise PrometheusUnreachable("it does not know the time")
+            raise QueryError("it does not know the time")
         return answer.series[0].value
 
-    async def grid(self, query: str, grid: Grid) -> QueryAnswer:
+    async def grid(self, query: str, grid: Grid, *, downsampled: bool = False) -> QueryAnswer:
         """The series of a query at each time of a grid, like `instant`.
 
-        Raises:
-            QueryError: There is no answer.
-        """
-        return await self._ask("/api/v1/query_range", {"query": query, **_times(grid)})
-
-    async def downsampled(self, query: str, grid: Grid) -> QueryAnswer:
-        """The same with downsampled data, where Thanos has any: they show that there was a sample, and no number.
+        Args:
+            query: PromQL.
+            grid: The times.
+            downsampled: Also of downsampled data, where Thanos has any: they show that there was a sample, and no
+                number.
 
         Raises:
             QueryError: There is no answer.
         """
-        return await self._ask("/api/v1/query_range", {"query": query, **_times(grid)}, **_DOWNSAMPLED)
+        more = _DOWNSAMPLED if downsampled else {}
+        return await self._ask("/api/v1/query_range", {"query": query, **_times(grid)}, **more)
 
-    async def _ask(self, path: str, asked: Mapping[str, str], **more: str) -> QueryAnswer:
+    async def _ask(self, path: str, query: Mapping[str, str], **more: str) -> QueryAnswer:
         # Prometheus takes whole numbers with a unit only: 1500ms, not 1.5s.
-        parameters = {**asked, "timeout": f"{self._settings.timeout * 1000:.0f}ms", **_FOR_EVERYONE, **more}
+        parameters = {**query, "timeout": f"{self._settings.timeout * 1000:.0f}ms", **_FOR_EVERYONE, **more}
         answer = await self._counted(path, parameters)
         if answer.partial:
             again = await self._counted(path, parameters)
@@ -168,9 +154,9 @@ class PrometheusClient:
             async with self._turns:
                 answer = await self._post(path, urlencode(parameters, errors="replace").encode())
         except QueryError as error:
-            self._asked(_OUTCOMES.get(type(error), QueryOutcome.UNREACHABLE))
+            self._queries["limit" if error.kind == "slow" else error.kind] += 1
             raise
-        self._asked(QueryOutcome.INCOMPLETE if answer.partial else QueryOutcome.ANSWERED)
+        self._queries["incomplete" if answer.partial else "answered"] += 1
         return answer
 
     async def _post(self, path: str, content: bytes) -> QueryAnswer:
@@ -184,11 +170,11 @@ class PrometheusClient:
             ):
                 return await _read(answer)
         except (TimeoutError, httpcore.ReadTimeout):
-            raise TooSlow(f"no answer within {timeout:g} s") from None
+            raise QueryError(f"no answer within {timeout:g} s", "slow") from None
         except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-            raise PrometheusUnreachable(f"cannot connect: {connections.reason(error)}") from error
+            raise QueryError(f"cannot connect: {connections.reason(error)}") from error
         except (httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError, OSError) as error:
-            raise PrometheusUnreachable(connections.reason(error)) from error
+            raise QueryError(connections.reason(error)) from error
 
 
 def _times(grid: Grid) -> dict[str, str]:
@@ -202,29 +188,28 @@ async def _read(response: httpcore.Response) -> QueryAnswer:
         QueryError: It is an error, or nothing that Prometheus' API answers.
     """
     if response.status in connections.REDIRECTS:
-        raise QueryRefused(response.status, "", "redirects are not followed")
+        raise _error(response.status, "", "redirects are not followed")
     text = await _text(response)
     failed = not 200 <= response.status < 300
     try:
         # Each series is converted as it is parsed: of an answer of 8 MiB there are never more dictionaries than one.
-        fields = json.loads(text, object_hook=_SeriesHook())
+        fields = json.loads(text, object_hook=_series_hook())
         if not failed and fields["status"] == "success":
             return _answer(fields)
-        kind, said = (str(fields.get(name) or "") for name in ("errorType", "error"))
+        kind, message = (str(fields.get(name) or "") for name in ("errorType", "error"))
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         if failed:
             raise _error(response.status, "", connections.shown(text[:_ERROR_CHARACTERS])) from None
         cut = isinstance(error, json.JSONDecodeError) and text.startswith("{")
-        raise PrometheusUnreachable(_CUT_OFF if cut else "it does not answer as Prometheus' API does") from None
-    raise _error(response.status, kind, said)
+        raise QueryError(_CUT_OFF if cut else "it does not answer as Prometheus' API does") from None
+    raise _error(response.status, kind, message)
 
 
 async def _text(response: httpcore.Response) -> str:
     """The decompressed text of an answer.
 
     Raises:
-        LimitHit: It is too long.
-        PrometheusUnreachable: It cannot be decompressed, or ends too early.
+        QueryError: It is too long, cannot be decompressed, or ends too early.
     """
     coding = {name.lower(): value.lower() for name, value in response.headers}.get(b"content-encoding", b"identity")
     unpack = zlib.decompressobj(_GZIP) if coding in (b"gzip", b"x-gzip") else None
@@ -233,29 +218,28 @@ async def _text(response: httpcore.Response) -> str:
         async for part in response.aiter_stream():
             content += unpack.decompress(part, _MOST_BYTES + 1 - len(content)) if unpack else part
             if len(content) > _MOST_BYTES:
-                raise LimitHit(f"the answer is longer than {_MOST_BYTES >> 20} MiB")
+                raise QueryError(f"the answer is longer than {_MOST_BYTES >> 20} MiB", "limit")
     except zlib.error:
-        raise PrometheusUnreachable("its answer cannot be decompressed") from None
+        raise QueryError("its answer cannot be decompressed") from None
     if unpack and not unpack.eof:
-        raise PrometheusUnreachable(_CUT_OFF)
+        raise QueryError(_CUT_OFF)
     return content.decode(errors="replace")  # VictoriaMetrics takes labels that are no valid text
 
 
-class _SeriesHook:
+def _series_hook() -> Callable[[dict[str, Any]], object]:
     """Makes a QuerySeries of each object of an answer that is one, while the answer is parsed."""
+    shared = dict[str, str]().setdefault  # one copy of each text: labels repeat in thousands of series
 
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}  # one copy of each: labels repeat in thousands of series
-
-    def __call__(self, fields: dict[str, Any]) -> object:
+    def convert(fields: dict[str, Any]) -> object:
         metric = fields.get("metric")
         if not isinstance(metric, dict):  # the labels themselves are an object, too
             return fields
-        shared = self._texts.setdefault
         labels = {shared(name, _plain(name)): shared(value, _plain(value)) for name, value in metric.items()}
         values = fields["values"] if "values" in fields else [fields["value"]]
         points = [(at + 0.0, value) for at, printed in values if math.isfinite(value := float(printed))]
         return QuerySeries(labels, tuple(points))
+
+    return convert
 
 
 def _plain(text: str) -> str:
@@ -274,9 +258,16 @@ def _answer(fields: Mapping[str, Any]) -> QueryAnswer:
 
 
 def _error(status: int, kind: str, text: str) -> QueryError:
-    refused = QueryRefused(status, kind, connections.shown(text))
+    """The error of an answer.
+
+    Args:
+        status: Of HTTP.
+        kind: Prometheus' errorType; empty where there is none.
+        text: The error; may be empty.
+    """
+    shown = connections.shown(text)
+    message = f"HTTP {status}" + (f", {kind}" if kind else "") + (f": {shown}" if shown else "")
     if kind == "timeout" or status == HTTPStatus.GATEWAY_TIMEOUT:
-        return TooSlow(str(refused))
-    if status in _LIMIT_STATUS or (status not in _NOT_LIMITS and _LIMITS.search(text)):
-        return LimitHit(str(refused))
-    return refused
+        return QueryError(message, "slow", status)
+    limited = status in _LIMIT_STATUS or (status not in _NOT_LIMITS and _LIMITS.search(text))
+    return QueryError(message, "limit" if limited else "refused", status)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from advisor.fleet.identity import ServerKey
 from advisor.fleet.queries import FleetQuery
-from advisor.fleet.reader import FleetReader
-from advisor.fleet.series import Grid, QuerySeries
+from advisor.fleet.reader import FleetReader, Labels, Points, ServerSeries
 from exporter.mysqld_exporter_names import VARIABLES_PREFIX
 
 COUNT = 30
@@ -64,7 +63,8 @@ TREND_SETTINGS = FleetQuery(
     ("name",),
     at_end=True,
 )
-TREND_FILLING = FleetQuery("trend-filling", f'{{__name__=~"{"|".join(_FILLING)}",$S}}[$M]', at_end=True)
+# Each exporter, and each scraper of an HA pair, has counters of its own.
+TREND_FILLING = FleetQuery("trend-filling", f'{{__name__=~"{"|".join(_FILLING)}",$S}}[$M]', labels=None, at_end=True)
 TREND_RISE = FleetQuery(
     "trend-rise", f"max by ($I, times) (quantile_over_time(0.95, {_RISE}{{$S}}[$M]))", ("times",), at_end=True
 )
@@ -83,7 +83,7 @@ QUERIES = (
 )
 """Of the recording rules' series, where --may-read is given: ``$M`` is 30 days, ``$D`` one."""
 
-Counters = Mapping[str, Mapping[float, float]]
+Counters = Mapping[str, Points]
 """``pages``, ``read`` and ``gets`` by time, Unix seconds."""
 
 
@@ -118,68 +118,46 @@ async def ask(reader: FleetReader, keys: tuple[ServerKey, ...]) -> dict[ServerKe
     Raises:
         QueryError: A query got no answer, or only a part: a restart that is not known of would be no objection.
     """
-    reads, gets = await reader.grouped(TREND_READS, keys), await reader.grouped(TREND_GETS, keys)
-    known, sizes = await reader.grouped(TREND_KNOWN, keys), await reader.grouped(TREND_SIZES, keys)
-    settings, filling = await reader.grouped(TREND_SETTINGS, keys), await reader.grouped(TREND_FILLING, keys)
-    rise, rise_high = await reader.grouped(TREND_RISE, keys), await reader.grouped(TREND_RISE_HIGH, keys)
-    days = {key: _on(known.get(key), reader.grid) for key in keys}
-    lacking = {
-        key: [at for at, points in zip(reader.grid.points, of, strict=False) if points]
-        for key, of in days.items()
-        if not all(of) or not of
-    }
+    servers = await reader.series(keys, QUERIES)
+    recorded = {key: series.series(TREND_KNOWN.name).get((), {}) for key, series in servers.items()}
+    days = reader.grid.points
+    lacking = {key: points for key, points in recorded.items() if not all(points.get(day) for day in days)}
     coarse = await reader.downsampled(TREND_KNOWN, lacking)
     return {
         key: Days(
-            reads=_value(reads.get(key)),
-            gets=_value(gets.get(key)),
-            known=days[key],
-            sizes=tuple(value for series in sizes.get(key, ()) for _, value in series.points),
-            settings=_settings(settings.get(key, ())),
-            filling=_counters(filling.get(key, ())),
+            reads=series.value(TREND_READS.name, days[-1]),
+            gets=series.value(TREND_GETS.name, days[-1]),
+            known=tuple(recorded[key].get(day, 0.0) for day in days) if recorded[key] else (),
+            sizes=tuple(series.series(TREND_SIZES.name).get((), {}).values()),
+            settings=_settings(series, days[-1]),
+            filling=_filling(series),
             downsampled=key in coarse,
-            rises=_rises(rise.get(key, ()), rise_high.get(key, ())),
+            rises=_rises(series, days[-1]),
         )
-        for key in keys
+        for key, series in servers.items()
     }
 
 
-def _value(series: tuple[QuerySeries, ...] | None) -> float | None:
-    return max(each.value for each in series) if series else None
+def _settings(series: ServerSeries, end: float) -> dict[str, float]:
+    """By name, whichever exporter has it: the sidecar's wins."""
+    numbers = {name: series.value(f"{VARIABLES_PREFIX}{name}", end, "") for name in POOL_SETTINGS}
+    numbers |= {name: value for (name,), value in series.values(TREND_SETTINGS.name, end)}
+    return {name: value for name, value in numbers.items() if value is not None}
 
 
-def _on(series: tuple[QuerySeries, ...] | None, daily: Grid) -> tuple[float, ...]:
-    """A value for each day; 0 where there is none."""
-    if not series:
-        return ()
-    values = {round(at): value for at, value in series[0].points}
-    return tuple(values.get(round(at), 0.0) for at in daily.points)
+def _filling(series: ServerSeries) -> Counters:
+    """The counters of the exporter, and of the scraper of an HA pair, that has the most points."""
+    sources: dict[tuple[bool, Labels], dict[str, Points]] = {}
+    for metric, counter in _FILLING.items():
+        for labels, points in series.series(metric).items():
+            sources.setdefault(("mysql_" in metric, labels), {})[counter] = points
+    return max(sources.values(), key=lambda counters: len(counters.get("pages", ())), default={})
 
 
-def _settings(series: Sequence[QuerySeries]) -> dict[str, float]:
-    """By name, whichever exporter says it: the sidecar's wins."""
-    of_exporter = {
-        each.labels["__name__"].removeprefix(VARIABLES_PREFIX): each.value
-        for each in series
-        if "__name__" in each.labels
-    }
-    return of_exporter | {each.labels["name"]: each.value for each in series if "name" in each.labels}
-
-
-def _counters(filling: Sequence[QuerySeries]) -> Counters:
-    """Those of the exporter, and of the scraper of an HA pair, that has the most points."""
-    sources: dict[tuple[object, ...], dict[str, dict[float, float]]] = {}
-    for series in filling:
-        name = series.labels["__name__"]
-        others = tuple(sorted(each for each in series.labels.items() if each[0] != "__name__"))
-        sources.setdefault(("mysql_" in name, *others), {})[_FILLING[name]] = dict(series.points)
-    return max(sources.values(), key=lambda each: len(each.get("pages", ())), default={})
-
-
-def _rises(expected: Sequence[QuerySeries], high: Sequence[QuerySeries]) -> dict[float, tuple[float, float]]:
-    most = {series.labels["times"]: series.value for series in high}
+def _rises(series: ServerSeries, end: float) -> dict[float, tuple[float, float]]:
+    most = dict(series.values(TREND_RISE_HIGH.name, end))
     return {
-        float(series.labels["times"]): (series.value, most[series.labels["times"]])
-        for series in expected
-        if series.labels["times"] in most
+        float(labels[0]): (expected, most[labels])
+        for labels, expected in series.values(TREND_RISE.name, end)
+        if labels in most
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from advisor.fleet.series import QueryAnswer, QuerySeries
@@ -106,24 +106,14 @@ class Identity:
             return "|".join([*_alternatives(whole), *(host + _ANY_PORT for host in _alternatives(bare))])
         return "|".join(_alternatives({key.labels.get(name, "") for key in keys}))
 
-    def grouped(self, answer: QueryAnswer) -> Mapping[ServerKey, tuple[QuerySeries, ...]]:
-        """The series of each server, without the labels of the identity.
-
-        Series that have the same labels then become one with the larger value at each time: two scrapes of one server.
-        """
-        servers: dict[ServerKey, dict[tuple[tuple[str, str], ...], dict[float, float]]] = {}
+    def of_servers(self, answer: QueryAnswer) -> Iterator[tuple[ServerKey | None, QuerySeries]]:
+        """The server of each series; None where it has none of the labels."""
+        names, keys = self.names, dict[tuple[str | None, ...], ServerKey | None]()  # a server has hundreds of series
         for series in answer.series:
-            key = self.server(series.labels)
-            if key is None:
-                continue
-            labels = tuple(sorted(label for label in series.labels.items() if label[0] not in self.names))
-            points = servers.setdefault(key, {}).setdefault(labels, {})
-            for at, value in series.points:
-                points[at] = max(value, points.get(at, value))
-        return {
-            key: tuple(QuerySeries(dict(labels), tuple(sorted(points.items()))) for labels, points in some.items())
-            for key, some in servers.items()
-        }
+            values = tuple(map(series.labels.get, names))
+            if values not in keys:
+                keys[values] = self.server(series.labels)
+            yield keys[values], series
 
 
 def host(instance: str) -> str:

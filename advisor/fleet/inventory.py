@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
 from advisor.contract.fleet import Source, Vanished
-from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.identity import ServerKey
 from advisor.fleet.queries import FleetQuery
-from advisor.fleet.reader import FleetReader
-from advisor.fleet.series import QueryAnswer, QuerySeries
+from advisor.fleet.reader import FleetReader, Labels, ServerSeries
 from advisor.fleet.shards import patiently
 from exporter.server import Flavour, Managed, Server, identify
 
@@ -18,16 +17,27 @@ NOBODY = "no server: there are no series innodb_up or mysql_up"
 SAME_START_SECONDS = 30.0
 """Starts that differ by more are those of two servers: clocks of two replicas differ by less."""
 _TRUE = "true"
+_UP = ("innodb_up", "mysql_up")
 
-UP = FleetQuery("inventory-up", 'max by ($I, __name__) ({__name__=~"innodb_up|mysql_up",$S})', at_end=True)
+# Two instances under one identity are two servers, also where an instance is no part of the identity.
+UP = FleetQuery(
+    "inventory-up",
+    'max by ($J, __name__) ({__name__=~"innodb_up|mysql_up",$S})',
+    ("instance",),
+    at_end=True,
+)
+_SIDECAR_LABELS = ("version_text", "version_comment", "flavour", "managed", "group_replication", "windows")
 SIDECAR_INFO = FleetQuery(
     "inventory-sidecar",
-    "group by ($I, flavour, version_text, version_comment, managed, group_replication, windows)"
-    " (innodb_server_info{$S})",
+    f"group by ($I, {', '.join(_SIDECAR_LABELS)}) (innodb_server_info{{$S}})",
+    _SIDECAR_LABELS,
     at_end=True,
 )
 MYSQLD_EXPORTER_INFO = FleetQuery(
-    "inventory-mysqld-exporter", "group by ($I, version, version_comment) (mysql_version_info{$S})", at_end=True
+    "inventory-mysqld-exporter",
+    "group by ($I, version, version_comment) (mysql_version_info{$S})",
+    ("version", "version_comment"),
+    at_end=True,
 )
 JUDGED = FleetQuery("inventory-judged", "max by ($I) (innodb_advisor_advice_timestamp_seconds{$S})", at_end=True)
 # The start is the same for every scrape and every replica; the uptime is not.
@@ -41,6 +51,7 @@ STARTS = FleetQuery(
             (f"{function}_mysqld_exporter", "mysql_global_status_uptime"),
         )
     ),
+    ("start",),
     at_end=True,
 )
 VANISHED = FleetQuery(
@@ -104,141 +115,110 @@ async def inventory(reader: FleetReader, services: Sequence[tuple[str, Managed]]
     Raises:
         QueryError: A query has no answer.
     """
-    asked, identity = _Asked(reader), reader.identity
-    # Two instances under one identity are two servers, also where an instance is no part of the identity.
-    up = await asked.answer(UP, by=tuple(dict.fromkeys((*identity.names, "instance"))))
-    sidecars, exporters = await asked.grouped(SIDECAR_INFO), await asked.grouped(MYSQLD_EXPORTER_INFO)
-    judged, starts = await asked.grouped(JUDGED), await asked.grouped(STARTS)
-    gone = await asked.grouped(VANISHED)
+    up = await patiently(lambda: reader.ask((UP,)))
+    others = await patiently(lambda: reader.ask((SIDECAR_INFO, MYSQLD_EXPORTER_INFO, JUDGED, STARTS, VANISHED)))
+    answers = [up, others]
     managed: dict[ServerKey, Managed] = {}
     for matchers, service in services:
-        for key in await asked.grouped(SERVICE, matchers):
+        answers.append(await patiently(lambda matchers=matchers: reader.ask((SERVICE,), more=matchers)))  # type: ignore[misc]
+        for key in answers[-1].servers:
             managed.setdefault(key, service)
-    reached, keys = identity.grouped(up), _keys(identity, up)
-    servers = {
-        key: InventoryEntry(
-            key,
-            source=_source(key in judged, reached[key], key in sidecars),
-            server=_server((*sidecars.get(key, ()), *exporters.get(key, ())), managed.get(key)),
-            up=any(series.value > 0 for series in reached[key]),
-            started=max((series.value for series in starts.get(key, ())), default=None),
-            judged_at=max((series.value for series in judged.get(key, ())), default=None),
-        )
-        for key in keys
-    }
-    lost = () if asked.partial else _vanished(gone, servers)
-    nameless = sum(identity.server(series.labels) is None for series in up.series)
-    warnings = tuple(asked.warnings(len(servers), nameless))
-    return Inventory(servers, _ambiguous(identity, up, starts, servers), lost, warnings)
+    at, none = reader.grid.end, ServerSeries()
+    keys = sorted(up.servers, key=lambda key: key.name)
+    entries = [_entry(key, up.servers[key], others.servers.get(key, none), managed.get(key), at) for key in keys]
+    servers = {entry.key: entry for entry in entries}
+    partial = any(answer.partial for answer in answers)
+    vanished = () if partial else tuple(_vanished(others.servers, servers, at))
+    warnings = tuple(dict.fromkeys(warning for answer in answers for warning in answer.warnings))
+    odd = _odd(reader, servers=len(servers), nameless=up.nameless, partial=partial)
+    return Inventory(servers, _ambiguous(up.servers, others.servers, at), vanished, (*warnings, *odd))
 
 
-class _Asked:
-    """The queries of the inventory, and what was said beside their answers."""
-
-    def __init__(self, reader: FleetReader) -> None:
-        self.reader = reader
-        self.partial = False
-        self._said: dict[str, None] = {}
-
-    async def answer(self, query: FleetQuery, more: str = "", by: Sequence[str] = ()) -> QueryAnswer:
-        answer = await patiently(lambda: self.reader.answer(query, more=more, by=by))
-        self.partial = self.partial or answer.partial
-        self._said.update(dict.fromkeys(answer.warnings))
-        return answer
-
-    async def grouped(self, query: FleetQuery, more: str = "") -> Mapping[ServerKey, tuple[QuerySeries, ...]]:
-        return self.reader.identity.grouped(await self.answer(query, more))
-
-    def warnings(self, servers: int, nameless: int) -> Iterable[str]:
-        """What is odd.
-
-        Args:
-            servers: How many were found.
-            nameless: Series that tell of no server.
-        """
-        yield from self._said
-        if not servers:
-            yield NOBODY + (f" of {{{self.reader.selector}}}" if self.reader.selector else "")
-        if self.partial:
-            yield "the inventory is incomplete: a server that is not in this report may be there all the same"
-        if nameless:
-            yield f"{nameless} series of servers have none of the labels {self.reader.identity.by}: name others"
-
-
-def _keys(identity: Identity, up: QueryAnswer) -> Iterable[ServerKey]:
-    """The servers, each with all values of the label instance that its series have."""
-    keys: dict[ServerKey, ServerKey] = {}
-    for series in up.series:
-        if (key := identity.server(series.labels)) is not None:
-            before = keys.get(key)
-            keys[key] = key if before is None else replace(key, instances=before.instances | key.instances)
-    return sorted(keys.values(), key=lambda key: key.name)
-
-
-def _source(judged: bool, reached: Sequence[QuerySeries], sidecar: bool) -> Source:  # noqa: FBT001
-    if judged:
-        return Source.VERDICT
-    return (
-        Source.SIDECAR
-        if sidecar or any(up.labels.get("__name__") == "innodb_up" for up in reached)
-        else Source.MYSQLD_EXPORTER
+def _entry(
+    key: ServerKey, up: ServerSeries, others: ServerSeries, service: Managed | None, at: float
+) -> InventoryEntry:
+    instances = {instance for name in _UP for (instance,) in up.series(name)}
+    sidecars = [*others.values(SIDECAR_INFO.name, at)]
+    infos = [labels for labels, _ in (*sidecars, *others.values(MYSQLD_EXPORTER_INFO.name, at))]
+    judged_at = others.value(JUDGED.name, at)
+    if judged_at is not None:
+        source = Source.VERDICT
+    elif sidecars or up.series("innodb_up"):
+        source = Source.SIDECAR
+    else:
+        source = Source.MYSQLD_EXPORTER
+    return InventoryEntry(
+        replace(key, instances=frozenset(instances)) if key.instances else key,
+        source,
+        server=_server(infos, service),
+        up=any(value > 0 for name in _UP for _, value in up.values(name, at)),
+        started=max((start for _, start in others.values(STARTS.name, at)), default=None),
+        judged_at=judged_at,
     )
 
 
-def _server(infos: Sequence[QuerySeries], service: Managed | None) -> Server | None:
-    """Flavour and version, from the first series that tells them."""
-    for labels in (info.labels for info in infos):
-        text = labels.get("version_text") or labels.get("version", "")
-        comment = labels.get("version_comment", "")
+def _server(infos: Iterable[Labels], service: Managed | None) -> Server | None:
+    """Flavour and version, from the first series that has them. mysqld_exporter's have a version and a comment only."""
+    for text, comment, *more in infos:
         try:
             server = identify({"version": text, "version_comment": comment, "performance_schema": "ON"})
         except ValueError:
             continue
-        flavour, managed = labels.get("flavour"), labels.get("managed")
+        flavour, managed, group_replication, windows = more or ("",) * 4
         known = next((name for name in get_args(Managed) if name == managed), None)
         return replace(
             server,
             flavour=flavour if flavour in _FLAVOURS else server.flavour,  # type: ignore[arg-type]
             managed=known or server.managed or service,
-            group_replication=labels.get("group_replication") == _TRUE,
-            windows=labels.get("windows") == _TRUE,
+            group_replication=group_replication == _TRUE,
+            windows=windows == _TRUE,
         )
     return None
 
 
 def _ambiguous(
-    identity: Identity,
-    up: QueryAnswer,
-    starts: Mapping[ServerKey, tuple[QuerySeries, ...]],
-    servers: Mapping[ServerKey, InventoryEntry],
+    up: Mapping[ServerKey, ServerSeries], others: Mapping[ServerKey, ServerSeries], at: float
 ) -> Mapping[ServerKey, str]:
     """Identities that several servers share."""
     reasons: dict[ServerKey, str] = {}
-    seen: dict[tuple[ServerKey, str], str] = {}
-    for series in up.series:
-        key, instance = identity.server(series.labels), series.labels.get("instance", "")
-        if key is None:
-            continue
-        other = seen.setdefault((key, series.labels.get("__name__", "")), instance)
-        if other != instance:
-            reasons[key] = f"identity is not unique: {other} and {instance} are both {key}; try another --identity"
-    for key, some in starts.items():
-        values = [series.value for series in some]
-        apart = max(values) - min(values)
-        if key in servers and key not in reasons and apart > SAME_START_SECONDS:
+    for key, series in up.items():
+        starts = [start for _, start in others[key].values(STARTS.name, at)] if key in others else []
+        apart = max(starts) - min(starts) if starts else 0.0
+        if apart > SAME_START_SECONDS:
             reasons[key] = (
                 f"identity is not unique: two servers that started {apart:.0f} s apart are both {key}; add a label with"
                 " --identity (or it is one server that restarted within the last scrape)"
             )
+        for name in _UP:
+            instances = [instance for (instance,) in series.series(name)]
+            if len(instances) > 1:
+                both = f"{instances[0]} and {instances[-1]}"
+                reasons[key] = f"identity is not unique: {both} are both {key}; try another --identity"
     return reasons
 
 
 def _vanished(
-    gone: Mapping[ServerKey, tuple[QuerySeries, ...]], servers: Mapping[ServerKey, InventoryEntry]
-) -> tuple[Vanished, ...]:
-    """Who is not there any more. A server may have lost one of its exporters only."""
-    return tuple(
-        Vanished(server=key.name, at=max(series.value for series in some))
-        for key, some in sorted(gone.items(), key=lambda item: item[0].name)
-        if key not in servers
-    )
+    others: Mapping[ServerKey, ServerSeries], servers: Mapping[ServerKey, InventoryEntry], at: float
+) -> Iterator[Vanished]:
+    """Servers that are not there any more. A server may have lost one of its exporters only."""
+    for key, series in sorted(others.items(), key=lambda item: item[0].name):
+        last = series.value(VANISHED.name, at)
+        if last is not None and key not in servers:
+            yield Vanished(server=key.name, at=last)
+
+
+def _odd(reader: FleetReader, *, servers: int, nameless: int, partial: bool) -> Iterator[str]:
+    """Warnings of an inventory.
+
+    Args:
+        reader: Has asked.
+        servers: How many there are.
+        nameless: Series that name no server.
+        partial: Whether an answer was a part.
+    """
+    if not servers:
+        yield NOBODY + (f" of {{{reader.selector}}}" if reader.selector else "")
+    if partial:
+        yield "the inventory is incomplete: a server that is not in this report may be there all the same"
+    if nameless:
+        yield f"{nameless} series of servers have none of the labels {reader.identity.by}: name others"

@@ -170,7 +170,7 @@ class Budget:
         if len(self._waiting) > _WAITING_SERVERS:
             self._left.append(heapq.heappop(self._waiting)[1])
 
-    def spend(self, rules: Sequence[Rule]) -> Iterator[tuple[str, JudgedServer]]:
+    def spend(self, rules: Sequence[Rule]) -> Iterator[tuple[str, Source, JudgedServer]]:
         """Ask the models: the servers that got an answer, with what their rules say now."""
         until = self._clock() + self._seconds
         for _, server, window, source, judged in sorted(self._waiting, key=lambda waiting: (-waiting[0], waiting[1])):
@@ -185,7 +185,7 @@ class Budget:
             if any(isinstance(each.verdict, Blind) and each.verdict.lacks == "time" for each, _ in new):
                 self._left.append(server)
             settled = [estimable for estimable in judged.trace if estimable[0].rule not in judged.waiting]
-            yield server, _judged([*settled, *new], explained, source, self._suppressions)
+            yield server, source, _judged([*settled, *new], explained, source, self._suppressions)
         self._waiting = []
 
     @property

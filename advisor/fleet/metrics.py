@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import get_args
 
 from prometheus_client import Metric
 
 from advisor.contract.fleet import FleetReport, Source
 from advisor.contract.links import Links
-from advisor.fleet.progress import QueryOutcome
+from advisor.fleet.client import QueryOutcome
 from advisor.fleet.watch import FleetWatch
 from exporter.exposition import Sample, Spec, assemble
 
@@ -82,14 +83,14 @@ def _samples(watch: FleetWatch, links: Links | None) -> Iterator[Sample]:
     yield "innodb_fleet_readings_total", (), watch.readings
     yield "innodb_fleet_reading_failures_total", (), watch.failures
     yield "innodb_fleet_interval_seconds", (), watch.every
-    for outcome in QueryOutcome:
-        yield "innodb_fleet_queries_total", (outcome.value,), watch.queries[outcome]
+    for outcome in get_args(QueryOutcome):
+        yield "innodb_fleet_queries_total", (outcome,), watch.queries[outcome]
     if watch.report is None:
         return
     yield "innodb_fleet_report_timestamp_seconds", (), watch.report.at
     if watch.problem is None:
         for stage, seconds in watch.seconds.items():
-            yield "innodb_fleet_duration_seconds", (stage.value,), seconds
+            yield "innodb_fleet_duration_seconds", (stage,), seconds
         yield from _report(watch.report)
 
 

@@ -1,8 +1,9 @@
 """Queries, by the stages and names of docs/fleet.md; each module of the fleet has its own.
 
-In their texts ``$I`` stands for the identity's labels, ``$S`` for the matchers of the user and of the shard, ``$D`` for
-the time between two points of the grid, ``$G`` for that less a millisecond, as Prometheus 2 counts samples at both ends
-of a range, ``$W`` for the whole window, and ``$M`` for all days of a grid of days.
+In their texts ``$I`` stands for the identity's labels, ``$J`` for these and ``instance``, ``$S`` for the matchers of
+the user and of the shard, ``$D`` for the time between two points of the grid, ``$G`` for that less a millisecond, as
+Prometheus 2 counts samples at both ends of a range, ``$W`` for the whole window, and ``$M`` for all days of a grid of
+days.
 
 Replicas of a Prometheus are one server: each query takes ``max by`` (identity) before it sums. A value of a window is
 the last one of five minutes: no scrape interval in use is longer. Inventory and verdicts take plain selectors: a series
@@ -17,7 +18,8 @@ from string import Template
 from typing import Any
 
 from advisor.contract.settings import SETTINGS
-from advisor.fleet.series import Grid
+from advisor.fleet.identity import Identity
+from advisor.fleet.series import Grid, QuerySeries
 from exporter.collectors.base import Collector
 
 _LEAST = 0.001
@@ -37,28 +39,38 @@ class FleetQuery:
     Attributes:
         name: In docs/fleet.md. Series without a name of their own get it.
         text: PromQL.
-        labels: Labels beside the identity's that tell the series of a server apart.
+        labels: Labels beside the identity's that tell the series of a server apart; None for all there are.
         at_end: Whether it is asked at the end of the grid alone.
     """
 
     name: str
     text: str
-    labels: tuple[str, ...] = ()
+    labels: tuple[str, ...] | None = ()
     at_end: bool = False
 
-    def of(self, identity: str, matchers: str, grid: Grid) -> str:
+    def of(self, identity: Identity, matchers: str, grid: Grid) -> str:
         """The text for a shard.
 
         Args:
-            identity: Labels, with commas.
+            identity: What makes a server.
             matchers: Of label values, with commas.
             grid: The points that are asked for.
         """
         whole = grid.step * (grid.count - 1)
         times = {"D": grid.step, "G": grid.step - _LEAST, "W": whole, "M": whole + grid.step}
         return Template(self.text).substitute(
-            I=identity, S=matchers, **{name: f"{round(seconds * 1000)}ms" for name, seconds in times.items()}
+            I=identity.by,
+            J=", ".join(dict.fromkeys((*identity.names, "instance"))),
+            S=matchers,
+            **{name: f"{round(seconds * 1000)}ms" for name, seconds in times.items()},
         )
+
+    def labels_of(self, series: QuerySeries, identity: Identity) -> tuple[str, ...]:
+        """The values of ``labels``; where these are all there are, as name=value."""
+        if self.labels is not None:
+            return tuple([series.labels.get(label, "") for label in self.labels])
+        beside = (*identity.names, "__name__")
+        return tuple(sorted(f"{name}={value}" for name, value in series.labels.items() if name not in beside))
 
 
 def named(metrics: Iterable[str], matchers: str = "") -> str:

@@ -9,16 +9,12 @@ from typing import Any
 from advisor.fleet.client import PrometheusClient, QueryError
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.queries import FleetQuery
-from advisor.fleet.series import Grid, QueryAnswer, QuerySeries
+from advisor.fleet.series import Grid, QueryAnswer
 from exporter.collectors.base import Collector
 
 Labels = tuple[str, ...]
 Points = Mapping[float, float]
 """Values by point of the grid."""
-
-
-class Incomplete(Exception):
-    """Prometheus answered a part: what lacks is not known, and not absent."""
 
 
 class ServerSeries:
@@ -71,6 +67,28 @@ class ServerSeries:
 
 
 @dataclass(frozen=True, slots=True)
+class FleetSeries:
+    """The answers to some queries, sorted by server.
+
+    Attributes:
+        servers: The series of each server that an answer names.
+        warnings: Prometheus' words beside the answers.
+        partial: Whether series may be missing, also after asking again: a series that lacks means nothing.
+        nameless: Series that have none of the labels of the identity.
+    """
+
+    servers: Mapping[ServerKey, ServerSeries]
+    warnings: tuple[str, ...] = ()
+    partial: bool = False
+    nameless: int = 0
+
+    @property
+    def incomplete(self) -> str:
+        """Why series may be missing; empty if none is."""
+        return ("; ".join(self.warnings) or "a part of the data did not answer") if self.partial else ""
+
+
+@dataclass(frozen=True, slots=True)
 class FleetReader:
     """Asks queries about a fleet's servers.
 
@@ -86,60 +104,48 @@ class FleetReader:
     selector: str
     grid: Grid
 
-    async def answer(
-        self, query: FleetQuery, keys: Iterable[ServerKey] | None = None, *, more: str = "", by: Sequence[str] = ()
-    ) -> QueryAnswer:
-        """The answer to a query.
+    async def ask(
+        self, queries: Sequence[FleetQuery], keys: Iterable[ServerKey] | None = None, *, more: str = ""
+    ) -> FleetSeries:
+        """The answers to one query after the other.
 
         Args:
-            query: To be asked.
-            keys: The servers that it is about; None for all that the selector finds.
+            queries: To be asked.
+            keys: The servers that they are about; None for all that the selector finds.
             more: More matchers, with commas.
-            by: Labels that queries keep, if not those of the identity.
 
         Raises:
-            QueryError: There is no answer.
+            QueryError: A query failed.
         """
-        text = query.of(", ".join(by) or self.identity.by, self._matchers(keys, more), self.grid)
-        return await (self.client.instant(text, self.grid.end) if query.at_end else self.client.grid(text, self.grid))
-
-    async def grouped(
-        self, query: FleetQuery, keys: Iterable[ServerKey] | None = None
-    ) -> Mapping[ServerKey, tuple[QuerySeries, ...]]:
-        """The series of each server in a whole answer.
-
-        Raises:
-            QueryError: There is no answer, or only a part.
-        """
-        answer = await self.answer(query, keys)
-        if answer.partial:
-            raise QueryError(f"incomplete answer: {'; '.join(answer.warnings)}")
-        return self.identity.grouped(answer)
+        keys = None if keys is None else tuple(keys)
+        servers = {key: ServerSeries() for key in keys or ()}
+        warnings, partial, nameless = dict[str, None](), False, 0
+        matchers = self._matchers(keys, more)
+        for query in queries:
+            answer = await self._answer(query, matchers)
+            partial = partial or answer.partial
+            warnings.update(dict.fromkeys(answer.warnings))
+            for key, series in self.identity.of_servers(answer):
+                if key is None:
+                    nameless += 1
+                elif keys is None or key in servers:  # matchers of several labels match other combinations too
+                    labels = query.labels_of(series, self.identity)
+                    of_server = servers.setdefault(key, ServerSeries())
+                    of_server.add(series.labels.get("__name__", query.name), labels, series.points)
+        return FleetSeries(servers, tuple(warnings), partial, nameless)
 
     async def series(
         self, keys: Sequence[ServerKey], queries: Sequence[FleetQuery]
     ) -> Mapping[ServerKey, ServerSeries]:
-        """The series of every server of a shard, of which there may be none, from one query after the other.
+        """The series of every server of a shard, of which there may be none.
 
         Raises:
-            Incomplete: An answer is a part only.
-            QueryError: A query failed.
+            QueryError: A query failed, or has only a part of its answer.
         """
-        servers = {key: ServerSeries() for key in keys}
-        known: dict[tuple[str | None, ...], ServerKey | None] = {}  # a server has hundreds of series
-        for query in queries:
-            answer = await self.answer(query, keys)
-            if answer.partial:
-                raise Incomplete("; ".join(answer.warnings) or "a part of the data did not answer")
-            for series in answer.series:
-                values = tuple(map(series.labels.get, self.identity.names))
-                if values not in known:
-                    known[values] = self.identity.server(series.labels)
-                key = known[values]
-                if key is not None and key in servers:  # matchers of several labels match other combinations too
-                    labels = tuple([series.labels.get(label, "") for label in query.labels])
-                    servers[key].add(series.labels.get("__name__", query.name), labels, series.points)
-        return servers
+        answer = await self.ask(queries, keys)
+        if answer.partial:
+            raise QueryError(f"incomplete answer: {answer.incomplete}", "incomplete")
+        return answer.servers
 
     async def downsampled(self, query: FleetQuery, raw: Mapping[ServerKey, Iterable[float]]) -> frozenset[ServerKey]:
         """The servers that have a sample at more points once downsampled data count. Nobody but Thanos has these.
@@ -150,17 +156,22 @@ class FleetReader:
         """
         if not raw:
             return frozenset()
-        text = query.of(self.identity.by, self._matchers(raw), self.grid)
+        text = query.of(self.identity, self._matchers(tuple(raw)), self.grid)
         try:
-            answer = await self.client.downsampled(text, self.grid)
+            answer = await self.client.grid(text, self.grid, downsampled=True)
         except QueryError:
             return frozenset()
-        coarse = {
-            key: {round(at) for each in series for at, value in each.points if value > 0}
-            for key, series in self.identity.grouped(answer).items()
-        }
-        return frozenset(key for key, points in raw.items() if coarse.get(key, set()) - {round(at) for at in points})
+        points = {key: {round(point) for point in points} for key, points in raw.items()}
+        return frozenset(
+            key
+            for key, series in self.identity.of_servers(answer)
+            if key in points and any(value > 0 and round(at) not in points[key] for at, value in series.points)
+        )
 
-    def _matchers(self, keys: Iterable[ServerKey] | None, more: str = "") -> str:
+    async def _answer(self, query: FleetQuery, matchers: str) -> QueryAnswer:
+        text = query.of(self.identity, matchers, self.grid)
+        return await (self.client.instant(text, self.grid.end) if query.at_end else self.client.grid(text, self.grid))
+
+    def _matchers(self, keys: Sequence[ServerKey] | None, more: str = "") -> str:
         of_keys = "" if keys is None else self.identity.selector(keys)
         return ",".join(filter(None, (more, self.selector, of_keys)))

@@ -6,7 +6,6 @@ import difflib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 
 from advisor.contract.fleet import Capacity, FleetReport, FleetServer, Source
 from advisor.contract.templates import duration
@@ -15,12 +14,12 @@ from advisor.fleet.capacity import capacity
 from advisor.fleet.client import PrometheusClient
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.inventory import Inventory, InventoryEntry, inventory
-from advisor.fleet.progress import Progress, ReadingStage
+from advisor.fleet.progress import Progress
 from advisor.fleet.reader import FleetReader
-from advisor.fleet.report import Findings
+from advisor.fleet.report import FleetFindings, ServerFindings
 from advisor.fleet.rules_stage import RulesStage
 from advisor.fleet.series import Grid
-from advisor.fleet.verdicts import Verdict, verdicts
+from advisor.fleet.verdicts import verdicts
 from advisor.outgoing.settings import ClientSettings
 from advisor.rules.rulebook import RuleSet
 from exporter.server import Managed
@@ -80,46 +79,57 @@ async def read(options: ReadingOptions, progress: Progress) -> FleetReport:
         UnknownServer: There is no such server.
     """
     began = time.monotonic()
-    async with PrometheusClient(options.url, options.settings, options.headers, progress.asked) as client:
-        if options.at is not None:
-            return await _Reading(options, progress, client, Grid.until(options.at, options.window), began).report()
-        now = await shards.patiently(client.now)
-        reading = _Reading(options, progress, client, Grid.of(now, options.window), began)
-        reading.compare_clocks(options.clock() - now)
-        return await reading.report()
+    async with PrometheusClient(options.url, options.settings, options.headers, progress.queries) as client:
+        warnings: tuple[str, ...] = ()
+        if options.at is None:
+            now = await shards.patiently(client.now)
+            grid, warnings = Grid.of(now, options.window), _clocks(options.clock() - now)
+        else:
+            grid = Grid.until(options.at, options.window)
+        reader = FleetReader(client, options.identity, options.selector, grid)
+        return await _Reading(options, progress, reader, began, warnings).report()
+
+
+def _clocks(ahead: float) -> tuple[str, ...]:
+    """A warning where this machine's clock is not Prometheus'; all times are by Prometheus'."""
+    if abs(ahead) <= CLOCKS_SECONDS:
+        return ()
+    how = "ahead of" if ahead > 0 else "behind"
+    return (f"the clock of this machine is {duration(abs(ahead))} {how} that of Prometheus",)
 
 
 class _Reading:
     def __init__(
-        self, options: ReadingOptions, progress: Progress, client: PrometheusClient, grid: Grid, began: float
+        self,
+        options: ReadingOptions,
+        progress: Progress,
+        reader: FleetReader,
+        began: float,
+        warnings: tuple[str, ...],
     ) -> None:
-        self._options, self._progress, self._began = options, progress, began
-        self._reader = FleetReader(client, options.identity, options.selector, grid)
-        self._warnings: list[str] = []
-        self._rules = {rule.id: rule for rule in options.rules.rules}
-        self._findings = Findings()
-
-    def compare_clocks(self, ahead: float) -> None:
-        """Warn where this machine's clock is not Prometheus'; all times are by Prometheus'."""
-        if abs(ahead) > CLOCKS_SECONDS:
-            how = "ahead of" if ahead > 0 else "behind"
-            self._warnings.append(f"the clock of this machine is {duration(abs(ahead))} {how} that of Prometheus")
+        self._options, self._progress, self._reader = options, progress, reader
+        self._began, self._warnings = began, warnings
+        self._findings = FleetFindings()
 
     async def report(self) -> FleetReport:
-        options = self._options
-        with self._progress.during(ReadingStage.INVENTORY):
+        options, progress = self._options, self._progress
+        with progress.during("inventory"):
             known = await inventory(self._reader, options.services)
         servers = self._chosen(known)
+        clear = {key: entry for key, entry in servers.items() if key not in known.ambiguous}
         for key in servers:
             if key in known.ambiguous:
                 self._findings.leave(known.ambiguous[key], (key.name,))
-        clear = {key: entry for key, entry in servers.items() if key not in known.ambiguous}
-        with self._progress.during(ReadingStage.VERDICTS):
+        with progress.during("verdicts"):
             await self._verdicts(clear, whole=len(servers) == len(known.servers))
-        stage = RulesStage(self._reader, options.rules, options.model_seconds, self._progress, self._findings)
+        stage = RulesStage(self._reader, options.rules, options.model_seconds, progress, self._findings)
         await stage.run({key: entry for key, entry in clear.items() if entry.source is not Source.VERDICT})
-        memory = await self._capacity(clear)
-        with self._progress.during(ReadingStage.ASSEMBLY):
+        memory = None
+        if options.may_read is not None:
+            with progress.during("capacity"):
+                versions = {key: entry.server for key, entry in clear.items()}
+                memory = await capacity(self._reader, versions, options.may_read)
+        with progress.during("assembly"):
             return self._assembled(known, servers, memory)
 
     def _chosen(self, known: Inventory) -> Mapping[ServerKey, InventoryEntry]:
@@ -137,58 +147,30 @@ class _Reading:
 
     async def _verdicts(self, servers: Mapping[ServerKey, InventoryEntry], *, whole: bool) -> None:
         judged = {key: entry for key, entry in servers.items() if entry.source is Source.VERDICT}
-        verdicts_of, not_asked = await verdicts(self._reader, judged, self._rules, whole=whole)
-        for left in not_asked:
-            self._findings.leave(left.reason, left.servers)
-        for key, verdict in verdicts_of.items():
-            self._take(key.name, verdict)
-        self._progress.done(ReadingStage.VERDICTS, len(judged), len(judged))
-
-    def _take(self, server: str, verdict: Verdict) -> None:
-        """Take a verdict, without what the configuration of this program suppresses; its sidecar's may want it."""
-        today = datetime.now(UTC).date()
-        suppressions = self._options.rules.suppressions
-        wanted = tuple(
-            finding
-            for finding in verdict.findings
-            if not any(suppression.covers(finding.rule, finding.fingerprint, today) for suppression in suppressions)
-        )
-        findings = self._findings
-        findings.findings[server] = wanted
-        findings.suppressed[server] = verdict.suppressed + len(verdict.findings) - len(wanted)
-        findings.undecided[server] = verdict.undecided
-        for rule, lacks, cure in verdict.blind:
-            findings.blind(server, rule, lacks, Source.VERDICT, cure)
-        if verdict.incomplete is not None:
-            # What is not there is not known: no rule has been decided that has no finding.
-            decided = {finding.rule for finding in verdict.findings}
-            findings.undecided[server] = tuple(sorted({*self._rules} - decided))
-            findings.notes[server] = (f"incomplete answer: {verdict.incomplete}",)
-
-    async def _capacity(self, servers: Mapping[ServerKey, InventoryEntry]) -> Capacity | None:
-        if self._options.may_read is None:
-            return None
-        with self._progress.during(ReadingStage.CAPACITY):
-            known = {key: entry.server for key, entry in servers.items()}
-            return await capacity(self._reader, known, self._options.may_read)
+        found, left_out = await verdicts(self._reader, judged, self._options.rules, whole=whole)
+        for reason, names in left_out.items():
+            self._findings.leave(reason, names)
+        for key, verdict in found.items():
+            self._findings.take(key.name, Source.VERDICT, verdict)
+        self._progress.tell("verdicts", len(judged), len(judged))
 
     def _assembled(
         self, known: Inventory, servers: Mapping[ServerKey, InventoryEntry], memory: Capacity | None
     ) -> FleetReport:
         options, of = self._options, self._findings
-        findings = report.ranked(finding for some in of.findings.values() for finding in some)
+        findings = report.ranked(finding for server in of.servers.values() for finding in server.findings)
         return FleetReport(
             at=self._reader.grid.end,
             window_seconds=options.window,
             prometheus=options.url,
             shard="{}/{}".format(*options.shard) if options.shard else None,
-            servers=tuple(self._server(entry) for entry in servers.values()),
+            servers=tuple(map(self._server, servers.values())),
             findings=findings,
-            rules=report.by_rule(findings, self._rules),
+            rules=report.by_rule(findings, {rule.id: rule for rule in options.rules.rules}),
             top_servers=report.top_servers(findings),
             best=report.best(findings),
             blind=of.blind_spots,
-            suppressed=sum(of.suppressed.values()),
+            suppressed=sum(server.suppressed for server in of.servers.values()),
             not_asked=of.not_asked,
             not_modelled=of.not_modelled,
             vanished=tuple(gone for gone in known.vanished if self._wants(ServerKey(gone.server, {}))),
@@ -198,7 +180,7 @@ class _Reading:
         )
 
     def _server(self, entry: InventoryEntry) -> FleetServer:
-        server = entry.server
+        server, findings = entry.server, self._findings.servers.get(entry.key.name, ServerFindings())
         return FleetServer(
             name=entry.key.name,
             identity=entry.key.labels,
@@ -206,8 +188,8 @@ class _Reading:
             flavour=server.flavour if server else None,
             version=server.version_text if server else None,
             up=entry.up,
-            undecided=self._findings.undecided.get(entry.key.name, ()),
-            notes=self._findings.notes.get(entry.key.name, ()),
+            undecided=findings.undecided,
+            notes=findings.notes,
         )
 
 

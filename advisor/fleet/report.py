@@ -1,10 +1,10 @@
-"""The report of a reading: what was found server by server, in sums by rule, and the best change."""
+"""The report of a reading: findings server by server, in sums by rule, and the best change."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from advisor.contract.fleet import FleetBlindSpot, FleetFinding, NotAsked, RuleSum, ServerSum, Source
 from advisor.contract.recommendation import Severity
@@ -15,33 +15,56 @@ TOP = 20
 EXAMPLES = 3
 """Servers that a blind spot names."""
 
-_Spot = tuple[str, str, Source, str | None]
-"""Rule, lack, source and cure."""
+Lack = tuple[str, str, str | None]
+"""A rule that could not be judged, what it lacks, and a cure where there is one."""
 
 
-@dataclass(slots=True)
-class Findings:
-    """What a reading has found so far; memory does not grow with servers of which nothing is said.
+@dataclass(frozen=True, slots=True)
+class ServerFindings:
+    """What a reading says of a server.
 
     Attributes:
-        findings: By server.
-        undecided: By server, the rules that could not be judged.
-        notes: By server, what to know of all that is said of it.
-        suppressed: By server, how many findings are not wanted.
+        findings: In any order.
+        lacks: Of the rules that could not be judged.
+        undecided: All rules that could not be judged.
+        suppressed: How many findings are not wanted.
+        notes: What to know of all that.
+    """
+
+    findings: tuple[FleetFinding, ...] = ()
+    lacks: tuple[Lack, ...] = ()
+    undecided: tuple[str, ...] = ()
+    suppressed: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class FleetFindings:
+    """The findings of a reading so far.
+
+    Attributes:
+        servers: By name, what was found, without the lacks.
         not_modelled: Servers that the models' budget left out.
     """
 
-    findings: dict[str, tuple[FleetFinding, ...]] = field(default_factory=dict)
-    undecided: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    notes: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    suppressed: dict[str, int] = field(default_factory=dict)
-    not_modelled: tuple[str, ...] = ()
-    _left: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    _spots: defaultdict[_Spot, list[str]] = field(default_factory=lambda: defaultdict(list))
-    _servers_of_spots: Counter[_Spot] = field(default_factory=Counter)
+    def __init__(self) -> None:
+        """No server is judged yet."""
+        self.servers: dict[str, ServerFindings] = {}
+        self.not_modelled: tuple[str, ...] = ()
+        self._left: defaultdict[str, list[str]] = defaultdict(list)
+        # Lacks are counted: thousands of servers lack the same.
+        self._lacking: Counter[tuple[Lack, Source]] = Counter()
+        self._examples: defaultdict[tuple[Lack, Source], list[str]] = defaultdict(list)
+
+    def take(self, server: str, source: Source, findings: ServerFindings) -> None:
+        """A server is judged."""
+        self.servers[server] = replace(findings, lacks=())
+        for lack in findings.lacks:
+            self._lacking[lack, source] += 1
+            if len(examples := self._examples[lack, source]) < EXAMPLES:
+                examples.append(server)
 
     def leave(self, reason: str, servers: Iterable[str]) -> None:
-        """Servers of which nothing is said, and why."""
+        """Nothing is said of these servers, for this reason."""
         self._left[reason] += servers
 
     @property
@@ -51,27 +74,20 @@ class Findings:
             NotAsked(servers=tuple(sorted(names)), reason=reason) for reason, names in self._left.items() if names
         )
 
-    def blind(self, server: str, rule: str, lacks: str, source: Source, cure: str | None = None) -> None:
-        """A rule that could not be judged on a server."""
-        spot = rule, lacks, source, cure
-        self._servers_of_spots[spot] += 1
-        if len(examples := self._spots[spot]) < EXAMPLES:
-            examples.append(server)
-
     @property
     def blind_spots(self) -> tuple[FleetBlindSpot, ...]:
         """One for each lack, the most servers first."""
-        spots = sorted(self._servers_of_spots.items(), key=lambda item: (-item[1], *item[0][:3]))
+        spots = sorted(self._lacking.items(), key=lambda item: (-item[1], *item[0][0][:2], item[0][1]))
         return tuple(
             FleetBlindSpot(
                 rule=rule,
                 lacks=lacks,
                 source=source,
                 servers=servers,
-                examples=tuple(self._spots[rule, lacks, source, cure]),
+                examples=tuple(self._examples[(rule, lacks, cure), source]),
                 cure=cure,
             )
-            for (rule, lacks, source, cure), servers in spots
+            for ((rule, lacks, cure), source), servers in spots
         )
 
 
@@ -108,12 +124,7 @@ def by_rule(findings: Sequence[FleetFinding], rules: Mapping[str, Rule]) -> tupl
     return tuple(
         sorted(
             sums,
-            key=lambda each: (
-                -(each.read_bytes_saved_per_second or 0.0),
-                -each.severity.rank,
-                -each.servers,
-                each.rule,
-            ),
+            key=lambda total: (-_saved(total), -total.severity.rank, -total.servers, total.rule),
         )
     )
 
@@ -130,12 +141,7 @@ def top_servers(findings: Sequence[FleetFinding], count: int = TOP) -> tuple[Ser
     return tuple(
         sorted(
             sums,
-            key=lambda each: (
-                -(each.read_bytes_saved_per_second or 0.0),
-                -each.worst.rank,
-                -each.findings,
-                each.server,
-            ),
+            key=lambda total: (-_saved(total), -total.worst.rank, -total.findings, total.server),
         )[:count]
     )
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from advisor.contract.fleet import FleetFinding, Source
-from advisor.contract.recommendation import Blind
 from advisor.fleet.identity import ServerKey
 from advisor.fleet.inventory import InventoryEntry
 from advisor.fleet.judging import Budget, JudgedServer, judge
-from advisor.fleet.progress import Progress, ReadingStage
+from advisor.fleet.progress import Progress
 from advisor.fleet.reader import FleetReader
-from advisor.fleet.report import Findings
-from advisor.fleet.shards import over
-from advisor.fleet.windows import Unclear, WindowReader
+from advisor.fleet.report import FleetFindings, ServerFindings
+from advisor.fleet.shards import Shard, over
+from advisor.fleet.windows import WindowReader
 from advisor.observe.window import Window
 from advisor.rules.rulebook import RuleSet
 
@@ -24,10 +23,10 @@ _JudgedWindow = tuple[Window, JudgedServer]
 
 
 class RulesStage:
-    """Judges servers by their series, and tells what it finds to a reading's findings."""
+    """Judges servers by their series."""
 
     def __init__(
-        self, reader: FleetReader, rules: RuleSet, model_seconds: float, progress: Progress, findings: Findings
+        self, reader: FleetReader, rules: RuleSet, model_seconds: float, progress: Progress, findings: FleetFindings
     ) -> None:
         """Nothing is asked yet.
 
@@ -36,7 +35,7 @@ class RulesStage:
             rules: The rules in force, and the findings that are not wanted.
             model_seconds: CPU time for models, of all servers together.
             progress: Told how the stage goes.
-            findings: Takes what is found.
+            findings: Takes the findings.
         """
         self._reader = reader
         self._rules, self._suppressions = rules.rules, rules.suppressions
@@ -44,75 +43,65 @@ class RulesStage:
         # Of the whole process: the models run in threads of a pool.
         self._budget = Budget(model_seconds, self._suppressions, time.process_time)
         self._turn = asyncio.Lock()
-        self._blind: dict[str, tuple[Blind, ...]] = {}  # of servers that wait for a model
-        self._scraped: dict[str, float] = {}  # of servers with findings, or that wait for a model
+        self._waiting: dict[str, ServerFindings] = {}  # for a model
+        self._scraped: dict[str, float] = {}  # of servers that wait for a model
         self._through = 0
 
     async def run(self, servers: Mapping[ServerKey, InventoryEntry]) -> None:
         """Judge all of these servers."""
         for source in (Source.SIDECAR, Source.MYSQLD_EXPORTER):
             of_source = {key: entry for key, entry in servers.items() if entry.source is source}
-            reader = WindowReader(self._reader, source)
-            await self._all(of_source, source, reader, len(servers))
-        with self._progress.during(ReadingStage.MODELS):
-            await self._models({key.name: entry.source for key, entry in servers.items()})
+            await self._all(of_source, WindowReader(self._reader, source), len(servers))
+        with self._progress.during("models"):
+            await self._models()
         for key, entry in servers.items():
-            self._tell(key.name, entry.source, self._blind.get(key.name, ()))
+            if key.name in self._waiting:
+                self._findings.take(key.name, entry.source, self._waiting[key.name])
         self._findings.not_modelled = self._budget.left
 
-    async def _all(
-        self, servers: Mapping[ServerKey, InventoryEntry], source: Source, reader: WindowReader, of: int
-    ) -> None:
-        async def ask(keys: tuple[ServerKey, ...]) -> Mapping[ServerKey, None]:
-            await self._shard(keys, servers, source, reader)
-            return dict.fromkeys(keys)
+    async def _all(self, servers: Mapping[ServerKey, InventoryEntry], windows: WindowReader, of: int) -> None:
+        async def ask(shard: Shard) -> Mapping[ServerKey, None]:
+            await self._shard({key: servers[key] for key in shard}, windows)
+            return dict.fromkeys(shard)
 
         def done(count: int) -> None:
             self._through += count
-            self._progress.done(ReadingStage.RULES, self._through, of)
+            self._progress.tell("rules", self._through, of)
 
-        _, not_asked = await over(servers, ask, done=done)
-        for left in not_asked:
-            self._findings.leave(left.reason, left.servers)
+        _, left_out = await over(servers, ask, done=done)
+        for reason, names in left_out.items():
+            self._findings.leave(reason, names)
 
-    async def _shard(
-        self,
-        keys: Sequence[ServerKey],
-        known: Mapping[ServerKey, InventoryEntry],
-        source: Source,
-        reader: WindowReader,
-    ) -> None:
+    async def _shard(self, entries: Mapping[ServerKey, InventoryEntry], reader: WindowReader) -> None:
         """Ask and judge a shard. Nothing is told of it before all of it is known: it may be asked again in halves."""
-        with self._progress.during(ReadingStage.WINDOWS):
-            windows = await reader.windows(keys)
-        clear = {key: _managed(window, known[key]) for key, window in windows.items() if isinstance(window, Window)}
-        judged = await self._judged(clear, source, {})
-        notes: dict[str, tuple[str, ...]] = {}
+        with self._progress.during("windows"):
+            windows = await reader.windows([*entries])
+        clear = {key: _managed(window, entries[key]) for key, window in windows.items() if isinstance(window, Window)}
+        judged = await self._judged(clear, reader.source, {})
+        notes: dict[ServerKey, tuple[str, ...]] = {}
         candidates = {key: window for key, (window, of_window) in judged.items() if of_window.wants_tables}
         if candidates:
-            with self._progress.during(ReadingStage.TABLES):
+            with self._progress.during("tables"):
                 async for part in reader.tables(candidates):
                     whole = {key: window for key, window in part.items() if isinstance(window, Window)}
                     # What rules without tables say still holds where these could not be asked for.
-                    judged |= await self._judged(whole, source, judged)
-                    shut = {key: each for key, each in part.items() if isinstance(each, Unclear)}
-                    notes |= {key.name: (f"of its tables: {each.reason}",) for key, each in shut.items()}
+                    judged |= await self._judged(whole, reader.source, judged)
+                    notes |= {key: (f"of its tables: {why}",) for key, why in part.items() if isinstance(why, str)}
         telling = {
             key: window for key, (window, of_window) in judged.items() if of_window.findings or of_window.waiting
         }
         intervals = await reader.scrape_intervals(telling)
-        self._scraped |= {key.name: seconds for key, seconds in intervals.items()}
         for key, (window, of_window) in judged.items():
-            self._take(key.name, source, of_window)
+            findings = _of_server(key.name, reader.source, of_window, intervals.get(key), notes.get(key, ()))
             if of_window.waiting:
-                self._budget.keep(key.name, window, source, of_window)
-                self._blind[key.name] = of_window.blind
+                self._budget.keep(key.name, window, reader.source, of_window)
+                self._waiting[key.name] = findings
+                self._scraped |= {key.name: intervals[key]} if key in intervals else {}
             else:
-                self._tell(key.name, source, of_window.blind)
-        self._findings.notes |= notes
-        for key, unclear in windows.items():
-            if isinstance(unclear, Unclear):
-                self._findings.leave(unclear.reason, (key.name,))
+                self._findings.take(key.name, reader.source, findings)
+        for key, why in windows.items():
+            if isinstance(why, str):
+                self._findings.leave(why, (key.name,))
 
     async def _judged(
         self, windows: Mapping[ServerKey, Window], source: Source, before: Mapping[ServerKey, _JudgedWindow]
@@ -127,25 +116,15 @@ class RulesStage:
             }
 
         async with self._turn:
-            with self._progress.during(ReadingStage.RULES):
+            with self._progress.during("rules"):
                 return await asyncio.to_thread(work)
 
-    def _tell(self, server: str, source: Source, blind: Sequence[Blind]) -> None:
-        for lack in blind:
-            self._findings.blind(server, lack.rule, lack.lacks, source, lack.cure)
-
-    def _take(self, server: str, source: Source, judged: JudgedServer) -> None:
-        # A Judged holds all evaluations: of a whole fleet they would be gigabytes.
-        self._findings.findings[server] = tuple(_findings(server, source, judged, self._scraped.get(server)))
-        self._findings.undecided[server] = judged.undecided
-        self._findings.suppressed[server] = judged.suppressed
-
-    async def _models(self, sources: Mapping[str, Source]) -> None:
+    async def _models(self) -> None:
         answers = self._budget.spend(self._rules)
         while (answer := await asyncio.to_thread(next, answers, None)) is not None:
-            server, judged = answer
-            self._take(server, sources[server], judged)
-            self._blind[server] = judged.blind
+            server, source, judged = answer
+            notes = self._waiting[server].notes
+            self._waiting[server] = _of_server(server, source, judged, self._scraped.get(server), notes)
 
 
 def _managed(window: Window, entry: InventoryEntry) -> Window:
@@ -157,9 +136,20 @@ def _managed(window: Window, entry: InventoryEntry) -> Window:
     return Window(tuple(replace(snapshot, server=server) for snapshot in window.snapshots))
 
 
-def _findings(server: str, source: Source, judged: JudgedServer, scraped: float | None) -> Iterator[FleetFinding]:
-    for finding in judged.findings:
-        yield FleetFinding(
+def _of_server(
+    server: str, source: Source, judged: JudgedServer, scraped: float | None, notes: tuple[str, ...]
+) -> ServerFindings:
+    """The findings alone: evaluations of a whole fleet would be gigabytes.
+
+    Args:
+        server: Its name.
+        source: Of its series.
+        judged: By its rules.
+        scraped: Seconds between two samples; None where not known.
+        notes: What to know of all findings.
+    """
+    findings = (
+        FleetFinding(
             server=server,
             source=source,
             rule=finding.rule,
@@ -176,3 +166,12 @@ def _findings(server: str, source: Source, judged: JudgedServer, scraped: float 
             scrape_interval_seconds=scraped,
             notes=judged.notes.get(finding.fingerprint, ()),
         )
+        for finding in judged.findings
+    )
+    return ServerFindings(
+        findings=tuple(findings),
+        lacks=tuple((blind.rule, blind.lacks, blind.cure) for blind in judged.blind),
+        undecided=judged.undecided,
+        suppressed=judged.suppressed,
+        notes=notes,
+    )

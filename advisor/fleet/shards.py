@@ -8,11 +8,13 @@ from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Generic, TypeVar
 
-from advisor.contract.fleet import NotAsked
-from advisor.fleet.client import LimitHit, PrometheusUnreachable, QueryError, QueryRefused, TooSlow
+from advisor.fleet.client import ErrorKind, QueryError
 from advisor.fleet.identity import ServerKey
 
 Item = TypeVar("Item")
+Shard = tuple[ServerKey, ...]
+LeftOut = Mapping[str, list[str]]
+"""Names of the servers that have no answer, by reason."""
 
 SIZE = 200
 """Servers in a shard at most: 200 names make a query of some 12 KiB."""
@@ -22,7 +24,7 @@ AT_ONCE = 2
 """Shards that are asked for at the same time."""
 ATTEMPTS = 3
 _PAUSE_SECONDS = 0.5
-_GIVEN_UP: Mapping[type[QueryError], int] = {PrometheusUnreachable: 2, TooSlow: 8}
+_GIVEN_UP: Mapping[ErrorKind, int] = {"unreachable": 2, "slow": 8}
 """After so many shards in a row that failed so the others are not tried. A shard that is too slow is of one server
 here: without an end a Prometheus that hangs would be waited for once for each of thousands."""
 
@@ -36,16 +38,13 @@ async def patiently(ask: Callable[[], Awaitable[Item]], pause: float = _PAUSE_SE
     """Ask until there is an answer, three times at most; once where asking again would not help.
 
     Raises:
-        LimitHit: Fewer servers may have an answer.
         QueryError: The last attempt failed.
     """
     for attempt in range(1, ATTEMPTS):
         try:
             return await ask()
-        except LimitHit:
-            raise
         except QueryError as error:
-            if isinstance(error, QueryRefused) and error.final:
+            if not error.passing:
                 raise
             await asyncio.sleep(pause * attempt)
     return await ask()
@@ -53,12 +52,12 @@ async def patiently(ask: Callable[[], Awaitable[Item]], pause: float = _PAUSE_SE
 
 async def over(
     keys: Iterable[ServerKey],
-    ask: Callable[[tuple[ServerKey, ...]], Awaitable[Mapping[ServerKey, Item]]],
+    ask: Callable[[Shard], Awaitable[Mapping[ServerKey, Item]]],
     *,
     size: int = SIZE,
     pause: float = _PAUSE_SECONDS,
     done: Callable[[int], None] = lambda _: None,
-) -> tuple[dict[ServerKey, Item], tuple[NotAsked, ...]]:
+) -> tuple[dict[ServerKey, Item], LeftOut]:
     """Ask for all servers, in shards of servers with the same labels, two at a time.
 
     A shard that breaks a limit is halved, down to one server; shards grow again after answers. A shard that fails three
@@ -70,20 +69,24 @@ async def over(
         ask: Asks for some of them. Raises QueryError.
         size: Servers in a shard at most.
         pause: Seconds after the first failure; twice that after the second.
-        done: Told the number of servers that were just asked or left out.
+        done: Gets the number of servers that were just asked or left out.
 
     Returns:
-        The answers, by server, and who was not asked.
+        The answers by server, and the servers without one.
     """
     ordered = sorted(keys, key=lambda key: (tuple(key.labels), key.name))
-    return await _Shards(deque(ordered), ask, size, pause, done).run()
+    shards = _Shards(deque(ordered), ask, size, pause, done)
+    async with asyncio.TaskGroup() as group:
+        for _ in range(AT_ONCE):
+            group.create_task(shards.work())
+    return shards.answers, shards.left_out
 
 
 class _Shards(Generic[Item]):
     def __init__(
         self,
         waiting: deque[ServerKey],
-        ask: Callable[[tuple[ServerKey, ...]], Awaitable[Mapping[ServerKey, Item]]],
+        ask: Callable[[Shard], Awaitable[Mapping[ServerKey, Item]]],
         size: int,
         pause: float,
         done: Callable[[int], None],
@@ -92,53 +95,43 @@ class _Shards(Generic[Item]):
         self._most = self._size = size
         self._pause = pause
         self._in_a_row = 0
-        self._answers: dict[ServerKey, Item] = {}
-        self._left: defaultdict[str, list[str]] = defaultdict(list)
+        self.answers: dict[ServerKey, Item] = {}
+        self.left_out: defaultdict[str, list[str]] = defaultdict(list)
 
-    async def run(self) -> tuple[dict[ServerKey, Item], tuple[NotAsked, ...]]:
-        async with asyncio.TaskGroup() as group:
-            for _ in range(AT_ONCE):
-                group.create_task(self._work())
-        left = tuple(NotAsked(servers=tuple(sorted(names)), reason=reason) for reason, names in self._left.items())
-        return self._answers, left
-
-    async def _work(self) -> None:
+    async def work(self) -> None:
         while shard := self._next():
             try:
                 answers = await patiently(lambda shard=shard: self._ask(shard), self._pause)  # type: ignore[misc]
             except QueryError as error:
-                if isinstance(error, LimitHit):
+                if error.kind in ("limit", "slow"):
                     self._size = max(1, min(self._size, len(shard) // 2))
                     if len(shard) > 1:
                         self._waiting.extendleft(reversed(shard))
                         continue
                 self._failed(shard, error)
             else:
-                self._answers |= answers
+                self.answers |= answers
                 self._in_a_row = 0
                 self._size = min(self._most, 2 * self._size)
-            self._done(len(shard))
+                self._done(len(shard))
 
-    def _failed(self, shard: tuple[ServerKey, ...], error: QueryError) -> None:
-        self._leave(shard, str(error))
-        enough = _GIVEN_UP.get(type(error))
+    def _failed(self, shard: Shard, error: QueryError) -> None:
+        enough = _GIVEN_UP.get(error.kind)
         self._in_a_row = 0 if enough is None else self._in_a_row + 1
         if enough is not None and self._in_a_row >= enough:
-            self._leave(tuple(self._waiting), str(error))
-            self._done(len(self._waiting))
+            shard += tuple(self._waiting)
             self._waiting.clear()
+        self.left_out[str(error)] += (key.name for key in shard)
+        self._done(len(shard))
 
-    def _leave(self, shard: tuple[ServerKey, ...], reason: str) -> None:
-        self._left[reason] += (key.name for key in shard)
-
-    def _next(self) -> tuple[ServerKey, ...]:
+    def _next(self) -> Shard:
         """The next shard: as many servers as it may have, all with the same labels."""
-        taken: list[ServerKey] = []
+        shard: list[ServerKey] = []
         length = 0
-        while self._waiting and len(taken) < self._size:
+        while self._waiting and len(shard) < self._size:
             key = self._waiting[0]
             length += sum(map(len, key.instances)) or len(key.name)  # as the matchers name it
-            if taken and (length > _LONGEST or key.labels.keys() != taken[0].labels.keys()):
+            if shard and (length > _LONGEST or key.labels.keys() != shard[0].labels.keys()):
                 break
-            taken.append(self._waiting.popleft())
-        return tuple(taken)
+            shard.append(self._waiting.popleft())
+        return tuple(shard)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from advisor.contract.fleet import FleetReport
-from advisor.fleet.client import QueryError
-from advisor.fleet.progress import Progress, QueryOutcome, ReadingStage
+from advisor.fleet.client import QueryError, QueryOutcome
+from advisor.fleet.progress import Progress, ReadingStage
 
 log = logging.getLogger(__name__)
 

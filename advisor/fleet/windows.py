@@ -6,7 +6,7 @@ Sections of single tables are asked for later, for the servers that a rule about
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from advisor.contract.fleet import Source
@@ -15,7 +15,8 @@ from advisor.fleet import mysqld_exporter_tables as counts
 from advisor.fleet.client import QueryError
 from advisor.fleet.identity import ServerKey
 from advisor.fleet.mysqld_exporter import MYSQLD_EXPORTER
-from advisor.fleet.reader import FleetReader, Incomplete, ServerSeries
+from advisor.fleet.queries import FleetQuery
+from advisor.fleet.reader import FleetReader, ServerSeries
 from advisor.fleet.sections import CHECKPOINT_AGE, UNKNOWN, SeriesSource
 from advisor.fleet.sidecar import SIDECAR
 from advisor.observe.window import Window, changed_settings, restarted
@@ -34,21 +35,12 @@ may take ten."""
 ONLY_DOWNSAMPLED = "only downsampled data: choose a --window within the retention of raw data"
 
 
-@dataclass(frozen=True, slots=True)
-class Unclear:
-    """Why there is no window of a server.
+class WindowReader:
+    """Reads windows from the series of one exporter.
 
     Attributes:
-        reason: In words.
-        lacks_samples: Whether more samples would make one.
+        source: Whose series it takes.
     """
-
-    reason: str
-    lacks_samples: bool = field(default=False, compare=False)
-
-
-class WindowReader:
-    """Reads windows from the series of one exporter."""
 
     def __init__(self, reader: FleetReader, source: Source) -> None:
         """Nothing is asked yet.
@@ -57,46 +49,46 @@ class WindowReader:
             reader: Asks; its grid has the points of the windows.
             source: Whose series to take: SIDECAR or MYSQLD_EXPORTER.
         """
+        self.source = source
         self._reader, self._grid = reader, reader.grid
         self._exporter = EXPORTERS[source]
 
-    async def windows(self, keys: Sequence[ServerKey]) -> Mapping[ServerKey, Window | Unclear]:
-        """The windows of a shard's servers, without the sections of single tables.
+    async def windows(self, keys: Sequence[ServerKey]) -> Mapping[ServerKey, Window | str]:
+        """The windows of a shard's servers, without the sections of single tables; or why there is none.
 
         Raises:
             QueryError: A query failed.
         """
-        try:
-            servers = await self._reader.series(keys, self._exporter.window)
-            pods: Mapping[ServerKey, ServerSeries] = {}
-            if self._exporter is MYSQLD_EXPORTER and all(map(mysqld_exporter.in_kubernetes, keys)):
-                # Series of pods have none of the user's labels.
-                pods = await replace(self._reader, selector="").series(keys, mysqld_exporter.KUBERNETES_QUERIES)
-        except Incomplete as incomplete:
-            return dict.fromkeys(keys, _unclear(incomplete))
+        servers = await self._reader.series(keys, self._exporter.window)
+        pods: Mapping[ServerKey, ServerSeries] = {}
+        if self.source is Source.MYSQLD_EXPORTER and all(map(mysqld_exporter.in_kubernetes, keys)):
+            # Series of pods have none of the user's labels.
+            pods = await replace(self._reader, selector="").series(keys, mysqld_exporter.KUBERNETES_QUERIES)
         windows = {key: self._window(series, pods.get(key)) for key, series in servers.items()}
-        lacking = {
-            key: [point for point in self._grid.points if servers[key].value(self._exporter.at.name, point) is not None]
+        at = self._exporter.at.name
+        sampled = {
+            key: [point for point in self._grid.points if servers[key].value(at, point) is not None]
             for key, window in windows.items()
-            if isinstance(window, Unclear) and window.lacks_samples
+            if isinstance(window, str)
         }
+        lacking = {key: points for key, points in sampled.items() if len(points) < self._grid.count}
         coarse = await self._reader.downsampled(self._exporter.at, lacking)
-        return {**windows, **dict.fromkeys(coarse, Unclear(ONLY_DOWNSAMPLED))}
+        return {**windows, **dict.fromkeys(coarse, ONLY_DOWNSAMPLED)}
 
-    def _window(self, series: ServerSeries, pod: ServerSeries | None) -> Window | Unclear:
+    def _window(self, series: ServerSeries, pod: ServerSeries | None) -> Window | str:
         try:
             window = newest(self._exporter.snapshots(series, self._grid))
         except ValueError as error:
-            return Unclear(str(error))
-        if self._exporter is MYSQLD_EXPORTER and isinstance(window, Window):
+            return str(error)
+        if self.source is Source.MYSQLD_EXPORTER and isinstance(window, Window):
             window = counts.since_its_begin(window)
             return window if pod is None else mysqld_exporter.with_machine(window, pod, self._grid.end)
         return window
 
-    async def tables(
-        self, candidates: Mapping[ServerKey, Window]
-    ) -> AsyncIterator[Mapping[ServerKey, Window | Unclear]]:
+    async def tables(self, candidates: Mapping[ServerKey, Window]) -> AsyncIterator[Mapping[ServerKey, Window | str]]:
         """The windows with the sections of tables, of a few servers at a time: judge them, and let them go.
+
+        An incomplete answer has its reason in place of its windows.
 
         Args:
             candidates: Windows of a shard's servers.
@@ -104,20 +96,28 @@ class WindowReader:
         Raises:
             QueryError: A query failed.
         """
-        count = self._exporter.count
-        try:
-            sizes = await self._reader.series([*candidates], (count,))
-        except Incomplete as incomplete:
-            yield dict.fromkeys(candidates, _unclear(incomplete))
+        count = self._exporter.count.name
+        sizes = await self._whole([*candidates], (self._exporter.count,))
+        if isinstance(sizes, str):
+            yield dict.fromkeys(candidates, sizes)
             return
-        known = {key: series.value(count.name, self._grid.end) or 0.0 for key, series in sizes.items()}
-        for keys in _batches(known):
-            try:
-                servers = await self._reader.series(keys, self._exporter.tables)
-            except Incomplete as incomplete:
-                yield dict.fromkeys(keys, _unclear(incomplete))
+        for keys in _batches({key: series.value(count, self._grid.end) or 0.0 for key, series in sizes.items()}):
+            servers = await self._whole(keys, self._exporter.tables)
+            if isinstance(servers, str):
+                yield dict.fromkeys(keys, servers)
             else:
                 yield {key: self._with_tables(candidates[key], series) for key, series in servers.items()}
+
+    async def _whole(
+        self, keys: Sequence[ServerKey], queries: Sequence[FleetQuery]
+    ) -> Mapping[ServerKey, ServerSeries] | str:
+        """The series of servers, or why they are incomplete."""
+        try:
+            return await self._reader.series(keys, queries)
+        except QueryError as error:
+            if error.kind != "incomplete":
+                raise
+            return str(error)
 
     def _with_tables(self, window: Window, series: ServerSeries) -> Window:
         """The window with the sections of tables, at each of its points."""
@@ -136,7 +136,7 @@ class WindowReader:
         query = self._exporter.scrapes
         try:
             servers = await self._reader.series([*windows], (query,)) if windows else {}
-        except (Incomplete, QueryError):
+        except QueryError:
             return {}
         intervals: dict[ServerKey, float] = {}
         for key, series in servers.items():
@@ -149,28 +149,27 @@ class WindowReader:
         return intervals
 
 
-def newest(points: Sequence[Snapshot | None]) -> Window | Unclear:
-    """The newest points that belong together.
+def newest(points: Sequence[Snapshot | None]) -> Window | str:
+    """The newest points that belong together, or why these are too few.
 
     Args:
         points: Of the grid, oldest first; None where the server has no sample.
     """
     if not points or points[-1] is None:
-        return Unclear("no sample at the window's end", lacks_samples=True)
+        return "no sample at the window's end"
     together = [points[-1]]  # newest first
-    cut, lacks_samples = "the first sample", True
+    cut = "the first sample"
     for before in reversed(points[:-1]):
-        since = None if before is None else _between(before, together[-1])
-        if before is None or since is not None:
-            if since is not None:
-                cut, lacks_samples = since, False
-            elif any(points[: len(points) - len(together)]):
-                cut = "a gap in its samples"
+        if before is None:
+            cut = "a gap in its samples" if any(points[: len(points) - len(together)]) else cut
+            break
+        if since := _between(before, together[-1]):
+            cut = since
             break
         if before.at < together[-1].at:  # else the same sample is the last one of both points
             together.append(before)
     if len(together) < LEAST_POINTS:
-        return Unclear(f"not long enough since {cut}", lacks_samples=lacks_samples)
+        return f"not long enough since {cut}"
     return Window(_without_first_means((*reversed(together),)))
 
 
@@ -214,7 +213,3 @@ def _with_sections(snapshot: Snapshot, sections: Mapping[str, Any]) -> Snapshot:
         outcomes={**snapshot.outcomes, **{name: ReadOutcome(snapshot.at, 0.0) for name in known}},
         read_at={**snapshot.read_at, **dict.fromkeys(known, snapshot.at)},
     )
-
-
-def _unclear(incomplete: Incomplete) -> Unclear:
-    return Unclear(f"incomplete answer: {incomplete}")

@@ -169,7 +169,7 @@ def judged(name: str, window: Window, source: Source) -> set[tuple[str, str]]:
     budget, said = Budget(float("inf")), judge(rules(), window, source)
     if said.waiting:
         budget.keep(name, window, source, said)
-        said = dict(budget.spend(rules())).get(name, said)
+        [(*_, said)] = budget.spend(rules())
     return {(finding.rule, str(dict(finding.subject))) for finding in said.findings}
 
 

@@ -18,7 +18,7 @@ from advisor.alerting.delivery import Alertmanager, Notifier
 from advisor.alerting.fleet_alerts import FleetAlerts
 from advisor.contract.fleet import FleetReport
 from advisor.contract.links import Links
-from advisor.fleet.client import PrometheusUnreachable
+from advisor.fleet.client import QueryError
 from advisor.fleet.progress import Progress
 from advisor.fleet.watch import FleetWatch
 from advisor.rules.rulebook import Rulebook
@@ -180,7 +180,7 @@ async def test_alertmanager_tells_of_servers_without_a_sidecar_until_their_findi
             return list(httpx.get(f"{url}/api/v2/alerts", timeout=DEADLINE, **PLAIN).json())
 
         ends = max(alert["endsAt"] for alert in await asyncio.to_thread(active))
-        answer = PrometheusUnreachable("cannot connect to prometheus:9090: Connection refused")
+        answer = QueryError("cannot connect to prometheus:9090: Connection refused")
 
         def prolonged() -> bool:
             alerts = active()

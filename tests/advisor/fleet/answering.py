@@ -14,10 +14,10 @@ Form = Mapping[str, str]
 Answers = Callable[[Form], "tuple[int, Mapping[str, str], bytes]"]
 
 
-def vector(*series: tuple[Mapping[str, str], float], **more: Any) -> bytes:
-    """The body of an answer to an instant query."""
-    found = [{"metric": dict(labels), "value": [1_000.0, str(value)]} for labels, value in series]
-    return json.dumps({"status": "success", "data": {"resultType": "vector", "result": found}, **more}).encode()
+def vector(*series: tuple[Mapping[str, str], float], at: float = 1_000.0, **more: Any) -> bytes:
+    """The body of an answer to an instant query at a time."""
+    result = [{"metric": dict(labels), "value": [at, str(value)]} for labels, value in series]
+    return json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}, **more}).encode()
 
 
 def error(kind: str, text: str) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client.core import Metric
 
-from advisor.fleet.client import LimitHit, PrometheusClient
+from advisor.fleet.client import PrometheusClient, QueryError
 from advisor.fleet.series import QueryAnswer, QuerySeries
 
 AT = 1_763_899_200.0
@@ -40,7 +40,7 @@ class Exposed(PrometheusClient):
             return QueryAnswer(())
         found = list(self._aggregated(query, at))
         if len({series.labels["instance"] for series in found}) > self.most:
-            raise LimitHit("HTTP 422, execution: too many samples")
+            raise QueryError("HTTP 422, execution: too many samples", "limit")
         return QueryAnswer(tuple(found), self.said, bool(self.said))
 
     def _aggregated(self, query: str, at: float) -> Iterator[QuerySeries]:

@@ -10,6 +10,7 @@ from advisor.contract.fleet import CapacityEstimate
 from advisor.fleet import capacity
 from advisor.fleet.capacity import ONLY_DOWNSAMPLED_DAYS, estimate, raw_days
 from advisor.fleet.days import TREND_READS, Days
+from advisor.fleet.identity import Identity
 from advisor.fleet.series import Grid
 from exporter.server import Server
 
@@ -161,7 +162,7 @@ def test_raw_days_of_a_fleet_are_refused_with_their_size() -> None:
 
 
 def test_days_take_replicas_once_and_keep_to_the_servers_asked_for() -> None:
-    text = TREND_READS.of("cluster, instance", 'instance=~"db1"', Grid(0.0, 86_400.0, 30))
+    text = TREND_READS.of(Identity(("cluster", "instance")), 'instance=~"db1"', Grid(0.0, 86_400.0, 30))
     assert text == (
         "max by (cluster, instance) (quantile_over_time(0.95, "
         'instance:innodb_buffer_pool_pages_read:rate5m{instance=~"db1"}[2592000000ms:5m]))'

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
+from advisor.fleet.client import PrometheusClient
 from advisor.fleet.identity import Identity, ServerKey, host
-from advisor.fleet.series import QueryAnswer, QuerySeries
+from advisor.fleet.queries import FleetQuery
+from advisor.fleet.reader import FleetReader
+from advisor.fleet.series import Grid
+from tests.advisor.fleet.answering import Answering, plain
 
 POD = {"cluster": "eu", "namespace": "shop", "pod": "db-1", "instance": "10.0.0.7:9104", "job": "mysql"}
 
@@ -52,17 +57,21 @@ def test_a_selector_matches_all_exporters_of_the_servers_and_nothing_by_accident
     assert identity.selector([key for key in pods if key]) == 'cluster=~"eu",namespace=~"shop",pod=~"db-1|db-2"'
 
 
-def test_series_of_two_scrapes_of_a_server_become_one_with_the_larger_values() -> None:
-    found = Identity().grouped(
-        QueryAnswer(
-            (
-                QuerySeries({"instance": "db-1:1", "pool": "0"}, ((1.0, 5.0), (2.0, 6.0))),
-                QuerySeries({"instance": "db-1:2", "pool": "0"}, ((2.0, 7.0), (3.0, 1.0))),
-                QuerySeries({"job": "nobody"}, ((1.0, 1.0),)),
-            )
-        )
-    )
-    assert {key.name: some for key, some in found.items()} == {
-        "db-1": (QuerySeries({"pool": "0"}, ((1.0, 5.0), (2.0, 7.0), (3.0, 1.0))),)
-    }
+async def test_series_of_two_scrapes_of_a_server_become_one_with_the_larger_values() -> None:
+    matrix = [
+        {"metric": {"instance": "db-1:1", "pool": "0"}, "values": [[1, "5"], [2, "6"]]},
+        {"metric": {"instance": "db-1:2", "pool": "0"}, "values": [[2, "7"], [3, "1"]]},
+        {"metric": {"job": "nobody"}, "values": [[1, "1"]]},
+    ]
+    body = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": matrix}}).encode()
+    with Answering(lambda _: plain(body)) as answering:
+        async with PrometheusClient(answering.url) as client:
+            reader = FleetReader(client, Identity(), "", Grid(3.0, 1.0, 3))
+            answer = await reader.ask([FleetQuery("pages", "pages{$S}", ("pool",))])
+    [(key, series)] = answer.servers.items()
+    assert (key.name, answer.nameless) == ("db-1", 1)
+    assert series.series("pages") == {("0",): {1.0: 5.0, 2.0: 7.0, 3.0: 1.0}}
+
+
+def test_the_host_of_an_instance_has_no_port() -> None:
     assert host("db-1:9104") == "db-1"

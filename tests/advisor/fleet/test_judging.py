@@ -40,7 +40,7 @@ def grid(*passes: float) -> Window:
 def answered(window: Window, source: Source = Source.MYSQLD_EXPORTER) -> JudgedServer:
     budget = Budget(60.0)
     budget.keep("db-1", window, source, judge(rules(), window, source))
-    [(server, judged)] = budget.spend(rules())
+    [(server, _, judged)] = budget.spend(rules())
     assert (server, budget.left) == ("db-1", ())
     return judged
 
@@ -138,7 +138,7 @@ def test_the_models_serve_who_reads_the_most_and_name_who_is_left() -> None:
     budget = Budget(5.0, clock=lambda: next(ticks))
     budget.keep("quiet", quiet, Source.SIDECAR, judge(rules(), quiet, Source.SIDECAR))
     budget.keep("busy", busy, Source.SIDECAR, judge(rules(), busy, Source.SIDECAR))
-    assert [server for server, _ in budget.spend(rules())] == ["busy"]
+    assert [server for server, *_ in budget.spend(rules())] == ["busy"]
     assert budget.left == ("quiet",)
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import get_args
 
 import pytest
 
 from advisor.contract.fleet import Capacity, FleetReport, NotAsked, RuleSum
 from advisor.contract.recommendation import Severity
-from advisor.fleet.client import PrometheusUnreachable
+from advisor.fleet.client import QueryError, QueryOutcome
 from advisor.fleet.metrics import MOST_RULES, OTHERS, SPECS, families
-from advisor.fleet.progress import Progress, QueryOutcome, ReadingStage
+from advisor.fleet.progress import Progress
 from advisor.fleet.watch import FleetWatch
 from tests.advisor.fleet import reports
 
@@ -29,8 +30,8 @@ async def watched(*read: FleetReport | Exception) -> FleetWatch:
     left = list(read)
 
     async def reading(progress: Progress) -> FleetReport:
-        with progress.during(ReadingStage.VERDICTS):
-            progress.asked(QueryOutcome.ANSWERED)
+        with progress.during("verdicts"):
+            progress.queries["answered"] += 1
         found = left.pop(0)
         if isinstance(found, Exception):
             raise found
@@ -55,14 +56,16 @@ async def test_sums_are_those_of_the_report() -> None:
             if each.read_bytes_saved_per_second is not None
         }
     )
-    assert told["innodb_fleet_queries_total"] == {(each.value,): float(each == "answered") for each in QueryOutcome}
+    assert told["innodb_fleet_queries_total"] == {
+        (outcome,): float(outcome == "answered") for outcome in get_args(QueryOutcome)
+    }
     assert told["innodb_fleet_report_timestamp_seconds"] == {(): report.at}
     assert told["innodb_fleet_prometheus_up"] == {(): 1}
     assert list(told["innodb_fleet_duration_seconds"]) == [("verdicts",)]
 
 
 async def test_what_is_old_is_not_shown_as_new() -> None:
-    told = samples(await watched(reports.of(*reports.FEW), PrometheusUnreachable("cannot connect")))
+    told = samples(await watched(reports.of(*reports.FEW), QueryError("cannot connect")))
     assert told["innodb_fleet_prometheus_up"] == {(): 0}
     assert told["innodb_fleet_reading_failures_total"] == {(): 1}
     assert told["innodb_fleet_report_timestamp_seconds"] == {(): reports.AT}

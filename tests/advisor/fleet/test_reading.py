@@ -30,7 +30,8 @@ def fleet(told: Told) -> Answering:
     def answers(form: Form) -> tuple[int, Mapping[str, str], bytes]:
         if form["query"] == "vector(time())":
             return zipped(vector(({}, AT + 100.0)))
-        return zipped(vector(*next((some for text, some in told.items() if text in form["query"]), [])))
+        series = next((series for text, series in told.items() if text in form["query"]), [])
+        return zipped(vector(*series, at=float(form.get("time", AT))))
 
     return Answering(answers)
 

@@ -142,7 +142,7 @@ def tried(captures: tuple[str, ...], source: Source, cut: Cut) -> Trial:
         if judged.waiting:
             budget = Budget(float("inf"))
             budget.keep(capture, window, source, judged)
-            [(_, judged)] = budget.spend(rules())
+            [(*_, judged)] = budget.spend(rules())
         trial.take(capture, judged)
     return trial
 

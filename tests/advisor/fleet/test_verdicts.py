@@ -13,8 +13,9 @@ from advisor.contract.recommendation import Advice, Recommendation, Severity
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.inventory import InventoryEntry, inventory
 from advisor.fleet.reader import FleetReader
+from advisor.fleet.report import ServerFindings
 from advisor.fleet.series import Grid
-from advisor.fleet.verdicts import Verdict, verdicts
+from advisor.fleet.verdicts import verdicts
 from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook, builtin_directory
 from exporter.sampling import metrics
@@ -25,7 +26,7 @@ from tests.advisor.fleet.exposed import AT, Exposed
 from tests.advisor.fleet.reports import FEW
 
 BOOK = Rulebook(builtin_directory())
-RULES = {rule.id: rule for rule in BOOK.rule_set.rules}
+RULES = BOOK.rule_set
 IDENTITY = Identity()
 
 
@@ -47,10 +48,10 @@ def fleet_of(*names: str) -> Exposed:
 
 async def read(
     client: Exposed, selector: str = ""
-) -> tuple[Mapping[ServerKey, InventoryEntry], Mapping[ServerKey, Verdict]]:
+) -> tuple[Mapping[ServerKey, InventoryEntry], Mapping[ServerKey, ServerFindings]]:
     known = await inventory(reader(client, selector))
     found, left = await verdicts(reader(client, selector), known.servers, RULES)
-    assert left == ()
+    assert left == {}
     return known.servers, found
 
 
@@ -92,7 +93,7 @@ async def test_five_queries_do_for_the_fleet_and_five_a_shard_where_a_limit_is_h
     client.most = 2
     servers = {key: replace(each, key=key) for key, each in (await _known(client)).items()}
     found, left = await verdicts(reader(client), servers, RULES)
-    assert (found, left) == (whole, ())
+    assert (found, left) == (whole, {})
 
 
 async def _known(client: Exposed) -> Mapping[ServerKey, InventoryEntry]:
@@ -116,14 +117,16 @@ async def test_every_rule_that_is_undecided_says_what_it_lacks() -> None:
     name = next(each for each in FEW if seen(each)[1].blind)
     _, found = await read(fleet_of(name))
     [verdict] = found.values()
-    assert {rule for rule, _, _ in verdict.blind} == set(verdict.undecided)
+    assert {rule for rule, _, _ in verdict.lacks} == set(verdict.undecided)
 
 
 async def test_an_incomplete_answer_is_said_of_each_server() -> None:
     client = fleet_of(FEW[0])
     client.said = ("store eu-2 is down",)
     _, found = await read(client)
-    assert [each.incomplete for each in found.values()] == ["store eu-2 is down"]
+    [verdict] = found.values()
+    assert verdict.notes == ("incomplete answer: store eu-2 is down",)
+    assert {*verdict.undecided} == {rule.id for rule in RULES.rules} - {finding.rule for finding in verdict.findings}
 
 
 def _one(**told: object) -> list[Metric]:

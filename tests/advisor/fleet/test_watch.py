@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from advisor.contract.fleet import FleetReport
-from advisor.fleet.client import PrometheusUnreachable
-from advisor.fleet.progress import Progress, QueryOutcome, ReadingStage
+from advisor.fleet.client import QueryError
+from advisor.fleet.progress import Progress
 from advisor.fleet.watch import FleetWatch
 from tests.advisor.fleet import reports
 
@@ -16,14 +16,14 @@ REPORT = reports.of("mysql-9.7/repeated-scan")
 
 
 async def reading(progress: Progress) -> FleetReport:
-    with progress.during(ReadingStage.INVENTORY):
-        progress.asked(QueryOutcome.ANSWERED)
+    with progress.during("inventory"):
+        progress.queries["answered"] += 1
     return REPORT
 
 
 async def away(progress: Progress) -> FleetReport:
-    progress.asked(QueryOutcome.UNREACHABLE)
-    raise PrometheusUnreachable("cannot connect to 127.0.0.1:9090: Connection refused")
+    progress.queries["unreachable"] += 1
+    raise QueryError("cannot connect to 127.0.0.1:9090: Connection refused")
 
 
 async def broken(_: Progress) -> FleetReport:
@@ -62,9 +62,9 @@ async def test_a_report_stays_while_prometheus_is_away_and_says_since_when() -> 
     )
     assert await fleet.look(reading, after=30)
     assert fleet.watch.stale == ""
-    assert fleet.watch.queries == {QueryOutcome.ANSWERED: 2, QueryOutcome.UNREACHABLE: 2}
+    assert fleet.watch.queries == {"answered": 2, "unreachable": 2}
     assert (fleet.watch.readings, fleet.watch.failures) == (2, 2)
-    assert set(fleet.watch.seconds) == {ReadingStage.INVENTORY}
+    assert set(fleet.watch.seconds) == {"inventory"}
 
 
 async def test_a_defect_is_logged_in_full_and_told_in_general(caplog: pytest.LogCaptureFixture) -> None:

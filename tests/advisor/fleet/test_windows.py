@@ -8,7 +8,7 @@ import pytest
 
 from advisor.contract.fleet import Source
 from advisor.facts import facts
-from advisor.fleet.windows import ONLY_DOWNSAMPLED, Unclear, WindowReader
+from advisor.fleet.windows import ONLY_DOWNSAMPLED, WindowReader
 from advisor.observe.window import Window
 from exporter.collectors.data_files import DATA_FILES
 from exporter.collectors.innodb_metrics import INNODB_METRICS
@@ -84,11 +84,11 @@ def peer(**more: dict[tuple[str, ...], Value]) -> Tellings:
     return told | more
 
 
-async def windowed(told: Tellings, source: Source, **more: Any) -> Window | Unclear:
+async def windowed(told: Tellings, source: Source, **more: Any) -> Window | str:
     return (await WindowReader(reader(Told(told, **more)), source).windows([key()]))[key()]
 
 
-def known(found: Window | Unclear) -> Window:
+def known(found: Window | str) -> Window:
     assert isinstance(found, Window), found
     return found
 
@@ -181,12 +181,12 @@ async def test_fewer_than_three_points_are_unclear_and_say_since_when() -> None:
     told["mysqld-exporter-status"] |= {
         (STATUS_NAME.format("uptime"),): lambda at: at - 3.0 - (BOOTED if at < GRID.points[7] else GRID.points[6] + 9.0)
     }
-    assert await windowed(told, Source.MYSQLD_EXPORTER) == Unclear("not long enough since the restart")
+    assert await windowed(told, Source.MYSQLD_EXPORTER) == "not long enough since the restart"
     gone = frozenset({GRID.points[-1]})
-    assert await windowed(peer(), Source.MYSQLD_EXPORTER, missing=gone) == Unclear("no sample at the window's end")
-    assert await windowed(peer(), Source.MYSQLD_EXPORTER, missing=gone, coarse=True) == Unclear(ONLY_DOWNSAMPLED)
+    assert await windowed(peer(), Source.MYSQLD_EXPORTER, missing=gone) == "no sample at the window's end"
+    assert await windowed(peer(), Source.MYSQLD_EXPORTER, missing=gone, coarse=True) == ONLY_DOWNSAMPLED
     told = peer() | {"mysqld-exporter-server": {}}
-    assert await windowed(told, Source.MYSQLD_EXPORTER) == Unclear("no series tells its version")
+    assert await windowed(told, Source.MYSQLD_EXPORTER) == "no series tells its version"
 
 
 async def test_a_counter_that_fell_is_unknown_and_the_others_are_not() -> None:
@@ -212,12 +212,6 @@ async def test_the_age_of_the_checkpoint_is_mariadbs_own_or_the_distance_of_mysq
     assert await age({"mysqld-exporter-current-lsn": {(): 9e6}, "mysqld-exporter-checkpoint-lsn": {(): 7e6}}) == 2e6
     assert await age({"mysqld-exporter-current-lsn": {(): 9e6}}) is None
     assert await age({"mysqld-exporter-checkpoint-age": {(): 3e6}}) == 3e6
-
-
-async def test_a_part_of_an_answer_says_nothing_of_what_lacks() -> None:
-    assert await windowed(peer(), Source.MYSQLD_EXPORTER, partial=True) == Unclear(
-        "incomplete answer: store gateway is away"
-    )
 
 
 async def test_two_words_for_a_setting_just_after_its_change_are_none() -> None:

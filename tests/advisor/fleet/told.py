@@ -51,21 +51,20 @@ class Told(PrometheusClient):
     async def instant(self, query: str, at: float) -> QueryAnswer:
         return self._answer(query, (at,))
 
-    async def grid(self, query: str, grid: Grid) -> QueryAnswer:
+    async def grid(self, query: str, grid: Grid, *, downsampled: bool = False) -> QueryAnswer:
+        if downsampled and self.coarse:
+            return await replace(self, missing=frozenset()).grid(query, grid)
         return self._answer(query, grid.points)
-
-    async def downsampled(self, query: str, grid: Grid) -> QueryAnswer:
-        return await replace(self, missing=frozenset() if self.coarse else self.missing).grid(query, grid)
 
     def _answer(self, text: str, points: tuple[float, ...]) -> QueryAnswer:
         self.asked.append(text)
         found = []
         for query in BY_NAME.values():
-            before, after = query.of(IDENTITY.by, "|||", GRID).split("|||", 1)
+            before, after = query.of(IDENTITY, "|||", GRID).split("|||", 1)
             if text.startswith(before) and text.endswith(after.rpartition("|||")[2]):
                 names = ("__name__",) if "by ($I, __name__" in query.text else ()
                 for labels, value in self.series.get(query.name, {}).items():
-                    by = dict(zip((*names, *query.labels), labels, strict=True))
+                    by = dict(zip((*names, *(query.labels or ())), labels, strict=True))
                     found += [
                         QuerySeries(by | {"instance": f"{server}:9104"}, self._points(value, points))
                         for server in self.servers

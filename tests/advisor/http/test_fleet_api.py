@@ -10,7 +10,7 @@ import pytest
 
 from advisor.contract.fleet import FleetAdvice, FleetReport, ServedReport, Source
 from advisor.contract.links import Links
-from advisor.fleet.client import PrometheusUnreachable
+from advisor.fleet.client import QueryError
 from advisor.fleet.progress import Progress
 from advisor.fleet.watch import FleetWatch
 from advisor.http import fleet as service
@@ -45,7 +45,7 @@ class Fleet:
         return self.answer
 
     async def goes_away(self) -> None:
-        self.answer = PrometheusUnreachable("cannot connect to prometheus:9090: Connection refused")
+        self.answer = QueryError("cannot connect to prometheus:9090: Connection refused")
         self.now += 600
         await self.watch.look()
 
