@@ -28,19 +28,19 @@ const Meter = ({ part, whole, text }) => html`<div class="activity-meter">
   <span>${text}</span>
 </div>`;
 
-const ChangeBuffer = ({ found, why, page_size, series, events }) => {
-  if (!found) return lacking("The change buffer is", why);
-  if (found.state in NO_CHANGE_BUFFER && !found.pages) return html`<p>${NO_CHANGE_BUFFER[found.state]}</p>`;
+const ChangeBuffer = ({ buffer, why, page_size, series, events }) => {
+  if (!buffer) return lacking("The change buffer is", why);
+  if (buffer.state in NO_CHANGE_BUFFER && !buffer.pages) return html`<p>${NO_CHANGE_BUFFER[buffer.state]}</p>`;
   const merges = series?.get("change_buffer_merges");
   return html`
-    ${found.state === "off" && html`<p>It is off, and what it still holds is being merged.</p>`}
-    ${known(found.pages) && (known(found.max_pages)
-      ? html`<${Meter} part=${found.pages} whole=${found.max_pages} text=${`${pages(found.pages, page_size)} of ${pages(found.max_pages, page_size)} at most`} />`
-      : html`<p>It holds ${pages(found.pages, page_size)}.</p>`)}
+    ${buffer.state === "off" && html`<p>It is off, and what it still holds is being merged.</p>`}
+    ${known(buffer.pages) && (known(buffer.max_pages)
+      ? html`<${Meter} part=${buffer.pages} whole=${buffer.max_pages} text=${`${pages(buffer.pages, page_size)} of ${pages(buffer.max_pages, page_size)} at most`} />`
+      : html`<p>It holds ${pages(buffer.pages, page_size)}.</p>`)}
     <dl class="activity-facts">
-      <div><dt>merges</dt><dd>${known(found.merges_per_second) ? `${number(found.merges_per_second)} a second` : "not known"}</dd></div>
-      <div><dt>operations</dt><dd>${known(found.operations_per_second) ? `${number(found.operations_per_second)} a second` : "not known"}</dd></div>
-      <div><dt>operations a merge</dt><dd>${known(found.operations_per_merge) ? number(found.operations_per_merge) : "–"}</dd></div>
+      <div><dt>merges</dt><dd>${known(buffer.merges_per_second) ? `${number(buffer.merges_per_second)} a second` : "not known"}</dd></div>
+      <div><dt>operations</dt><dd>${known(buffer.operations_per_second) ? `${number(buffer.operations_per_second)} a second` : "not known"}</dd></div>
+      <div><dt>operations a merge</dt><dd>${known(buffer.operations_per_merge) ? number(buffer.operations_per_merge) : "–"}</dd></div>
     </dl>
     ${anything(series, "change_buffer_merges") && html`<${Chart} at=${merges.at} events=${events} height=${110} title="Change buffer, a second" lines=${[
       lineOf(series, "change_buffer_operations", merges.at, "operations merged", { ink: "--pic-t0" }),
@@ -48,15 +48,15 @@ const ChangeBuffer = ({ found, why, page_size, series, events }) => {
     ]} />`}`;
 };
 
-const Readers = ({ found, why, series, events }) => {
-  if (!found) return lacking("Parallel readers are", why);
+const Readers = ({ readers, why, series, events }) => {
+  if (!readers) return lacking("Parallel readers are", why);
   const threads = series?.get("reader_threads");
-  const { active_threads: active, max_threads: most } = found;
+  const { active_threads: active, max_threads: most } = readers;
   return html`
     ${known(active) && known(most)
       ? html`<${Meter} part=${active} whole=${most} text=${`${number(active)} of ${number(most)} threads read`} />`
       : known(active) && html`<p>${number(active)} threads read.</p>`}
-    ${known(found.scans_per_hour) && html`<p>${number(found.scans_per_hour)} parallel scans an hour</p>`}
+    ${known(readers.scans_per_hour) && html`<p>${number(readers.scans_per_hour)} parallel scans an hour</p>`}
     ${anything(series, "reader_threads") && html`<${Chart} at=${threads.at} events=${events} height=${90} title="Threads of parallel readers" whole
       lines=${[{ label: "threads", values: threads.values, ink: "--pic-t0", area: "stripes" }]} />`}`;
 };
@@ -64,11 +64,11 @@ const Readers = ({ found, why, series, events }) => {
 // Builds that were there and are gone, each with the time at which it was last seen.
 const useGone = (builds, at) => {
   const seen = useRef({ at: null, now: new Map(), gone: [] });
-  const kept = seen.current;
-  if (builds && at !== kept.at) {
+  const before = seen.current;
+  if (builds && at !== before.at) {
     const now = new Map(builds.map((build) => [named(build), build]));
-    const ended = [...kept.now].filter(([name]) => !now.has(name)).map(([name, build]) => ({ name, build, last: kept.at, at }));
-    seen.current = { at, now, gone: [...ended, ...kept.gone].filter((each) => at - each.at < HOUR) };
+    const ended = [...before.now].filter(([name]) => !now.has(name)).map(([name, build]) => ({ name, build, last: before.at, at }));
+    seen.current = { at, now, gone: [...ended, ...before.gone].filter((build) => at - build.at < HOUR) };
   }
   useEffect(() => () => seen.current.now.clear(), []);
   return seen.current.gone;
@@ -103,9 +103,9 @@ export const Activity = ({ overview, series, events }) => {
   const lacks = overview?.lacks ?? {};
   return html`<div class="activity">
     <section><h3>Change buffer</h3>
-      <${ChangeBuffer} found=${overview?.change_buffer} why=${lacks.change_buffer} page_size=${overview?.page_size} series=${series} events=${events} /></section>
+      <${ChangeBuffer} buffer=${overview?.change_buffer} why=${lacks.change_buffer} page_size=${overview?.page_size} series=${series} events=${events} /></section>
     <section><h3>Parallel readers</h3>
-      <${Readers} found=${overview?.readers} why=${lacks.readers} series=${series} events=${events} /></section>
+      <${Readers} readers=${overview?.readers} why=${lacks.readers} series=${series} events=${events} /></section>
     <section><h3>Index builds</h3>
       <${Builds} builds=${overview?.builds} why=${lacks.builds} at=${overview?.at} /></section>
   </div>

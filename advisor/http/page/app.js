@@ -33,8 +33,8 @@ const useLink = () => {
 };
 
 const isShown = (advice, fingerprint) =>
-  [...advice.recommendations, ...[...advice.suppressed, ...advice.overruled].map((each) => each.recommendation)]
-    .some((each) => each.fingerprint === fingerprint);
+  [...advice.recommendations, ...[...advice.suppressed, ...advice.overruled].map((aside) => aside.recommendation)]
+    .some((finding) => finding.fingerprint === fingerprint);
 
 /** Go to a linked finding once it is on the page, and unfold what it is in; once for each link that is followed. */
 const useArrival = (fingerprint, ready) => {
@@ -52,8 +52,8 @@ const useArrival = (fingerprint, ready) => {
 };
 
 /**
- * What is known of a linked finding that is not in the advice: {found}, or {reason} where nothing is. It is asked about
- * again when the history has more of it, and with each snapshot until it is known since when it is gone.
+ * The past of a linked finding that is not in the advice: {finding}, or {reason} where the sidecar has none. Asks again
+ * when the history changes, and with each snapshot until the finding has a time of its end.
  */
 const usePast = (fingerprint, { advice, history }, at) => {
   const gone = advice !== null && fingerprint !== null && !isShown(advice, fingerprint);
@@ -61,29 +61,29 @@ const usePast = (fingerprint, { advice, history }, at) => {
   const known = past?.fingerprint === fingerprint ? past : null;
   useEffect(() => {
     if (!gone) return undefined;
-    let wanted = true;
+    let current = true;
     ask(`advise/${fingerprint}`).then(
-      (found) => wanted && tell({ fingerprint, found }),
-      (error) => wanted && error.status !== undefined && tell({ fingerprint, reason: error.message }),
+      (finding) => current && tell({ fingerprint, finding }),
+      (error) => current && error.status !== undefined && tell({ fingerprint, reason: error.message }),
     );
-    return () => { wanted = false; };
-  }, [fingerprint, gone, history, known?.found?.resolved_at === null && at]);
+    return () => { current = false; };
+  }, [fingerprint, gone, history, known?.finding?.resolved_at === null && at]);
   return gone ? known : null;
 };
 
 const newest = ({ state, overview, advice }) => {
-  const known = [state?.at, overview?.at, advice?.at].filter((each) => typeof each === "number");
+  const known = [state?.at, overview?.at, advice?.at].filter((seconds) => typeof seconds === "number");
   return known.length ? Math.max(...known) : null;
 };
 
 const Past = ({ past }) =>
-  past && (past.found?.resolved_at !== undefined ? html`<${Resolved} found=${past.found} />` : past.reason && html`<${Unknown} fingerprint=${past.fingerprint} reason=${past.reason} />`);
+  past && (past.finding?.resolved_at !== undefined ? html`<${Resolved} finding=${past.finding} />` : past.reason && html`<${Unknown} fingerprint=${past.fingerprint} reason=${past.reason} />`);
 
 const Findings = ({ state, advice, pageSize, past, stale }) => html`
   <section class=${`findings ${stale ? "stale" : ""}`} aria-labelledby="findings">
     <h2 id="findings" class="unseen">Findings</h2>
     <${Past} past=${past} />
-    ${advice && advice.recommendations.map((found) => html`<${Finding} key=${found.fingerprint} found=${found} pageSize=${pageSize}><${WhatIf} finding=${found} pageSize=${pageSize} /><//>`)}
+    ${advice && advice.recommendations.map((finding) => html`<${Finding} key=${finding.fingerprint} finding=${finding} pageSize=${pageSize}><${WhatIf} finding=${finding} pageSize=${pageSize} /><//>`)}
     ${advice && advice.recommendations.length === 0 && html`<${Nothing} state=${state} advice=${advice} />`}
   </section>`;
 

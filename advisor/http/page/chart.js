@@ -39,14 +39,14 @@ export const valuesAt = (at, series) => {
 export const described = (title, at, lines, marks, text = number) => {
   if (at.length === 0) return `${title}: nothing was watched yet.`;
   const sentences = lines.map(({ label, values }) => {
-    const found = summary(values);
-    return found === null
+    const extremes = summary(values);
+    return extremes === null
       ? `${label}: not known.`
-      : `${label}: now ${found.last === null ? "not known" : text(found.last)}, least ${text(found.least)},`
-        + ` mean ${text(found.mean)}, most ${text(found.most)}.`;
+      : `${label}: now ${extremes.last === null ? "not known" : text(extremes.last)}, least ${text(extremes.least)},`
+        + ` mean ${text(extremes.mean)}, most ${text(extremes.most)}.`;
   });
-  const told = marks.map(({ at: when, text: what }) => `${time(when)}: ${what}.`);
-  return [`${title}, ${time(at[0])} to ${time(at.at(-1))}.`, ...sentences, ...told].join(" ");
+  const eventSentences = marks.map(({ at: when, text: what }) => `${time(when)}: ${what}.`);
+  return [`${title}, ${time(at[0])} to ${time(at.at(-1))}.`, ...sentences, ...eventSentences].join(" ");
 };
 
 const colour = (place, name) => getComputedStyle(place).getPropertyValue(name).trim();
@@ -148,7 +148,7 @@ const options = (place, height, now, onCursor) => {
       y: { range: (_, __, most) => [0, Math.max(now.current.most ?? 0, most * 1.05) || 1] },
     },
     axes: [
-      { ...axis, grid: { show: false }, space: 70, size: 26, values: (_, splits, __, ___, step) => splits.map((each) => (step < 60 ? clockTime(each) : clockTime(each).slice(0, 5))) },
+      { ...axis, grid: { show: false }, space: 70, size: 26, values: (_, splits, __, ___, step) => splits.map((at) => (step < 60 ? clockTime(at) : clockTime(at).slice(0, 5))) },
       { ...axis, incrs: now.current.whole ? [1, 2, 5, 10, 20, 50, 100, 200, 500] : undefined, size: 46, space: height < 100 ? 16 : 26, values: (_, splits) => splits.map(short) },
     ],
     series: [
@@ -183,12 +183,12 @@ const Sample = ({ ink, dash, area }) => html`
 const Legend = ({ lines, index, at, text }) => html`
   <ul class="chart-legend" aria-hidden="true">
     ${lines.map((line) => {
-      const found = summary(line.values);
-      const value = index === null ? found?.last : line.values[index];
+      const extremes = summary(line.values);
+      const value = index === null ? extremes?.last : line.values[index];
       return html`<li key=${line.label}>
         <${Sample} ...${line} /> ${line.label}${" "}
         <b>${value === null || value === undefined ? "not known" : text(value)}</b>
-        ${index === null && found !== null && html`<span class="pic-quiet"> at most ${text(found.most)}</span>`}
+        ${index === null && extremes !== null && html`<span class="pic-quiet"> at most ${text(extremes.most)}</span>`}
       </li>`;
     })}
     ${index !== null && html`<li class="pic-quiet">at ${clockTime(at[index])}</li>`}
@@ -299,11 +299,11 @@ const thinned = (at, values, points) => {
  */
 export const Sparkline = ({ at, values, events, label, unit }) => {
   const [width, height, points] = SPARK;
-  const found = summary(values);
-  if (at.length < 2 || found === null) return html`<span class="spark pic-quiet">${label}: not known yet</span>`;
+  const extremes = summary(values);
+  if (at.length < 2 || extremes === null) return html`<span class="spark pic-quiet">${label}: not known yet</span>`;
   const [from, to] = [at[0], at.at(-1)];
   const x = (when) => ((when - from) / (to - from)) * width;
-  const y = (value) => height - 2 - (value / (found.most || 1)) * (height - 10);
+  const y = (value) => height - 2 - (value / (extremes.most || 1)) * (height - 10);
   let pen = "M"; // a gap lifts it
   const path = thinned(at, values, points)
     .map(([when, value]) => {

@@ -12,7 +12,7 @@ const rate = (reads) => `${number(reads)} pages/s`;
 /** The pool size that the advice asks for, bytes; null where it asks for none. */
 const advised = (advice) => {
   const changes = (advice?.recommendations ?? [])
-    .flatMap((found) => [...found.changes, ...found.alternatives.map(({ change }) => change)]);
+    .flatMap((finding) => [...finding.changes, ...finding.alternatives.map(({ change }) => change)]);
   return changes.find(({ setting }) => setting === SETTING)?.to ?? null;
 };
 
@@ -42,9 +42,9 @@ const Picture = ({ curve, target }) => {
       x: x(size.bytes), y: size.pages_read_per_second.expected, kind: "point",
       title: `${bytes(size.bytes)}: ${rate(size.pages_read_per_second.expected)}${between(size.pages_read_per_second)}`,
     })),
-    ...curve.filled.filter((each) => each.bytes > 0).map((each) => ({
-      x: x(each.bytes), y: each.pages_read_per_second, kind: "filled",
-      title: `measured while the pool filled, ${bytes(each.bytes)}: ${rate(each.pages_read_per_second)}`,
+    ...curve.filled.filter((size) => size.bytes > 0).map((size) => ({
+      x: x(size.bytes), y: size.pages_read_per_second, kind: "filled",
+      title: `measured while the pool filled, ${bytes(size.bytes)}: ${rate(size.pages_read_per_second)}`,
     })),
     { x: x(curve.pool_bytes), y: curve.pages_read_per_second, kind: "now", title: `measured today: ${rate(curve.pages_read_per_second)}` },
   ];

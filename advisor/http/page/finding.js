@@ -30,10 +30,10 @@ const ticket = (fingerprint) => async () => {
 };
 
 /** What docs/configuration.md takes. Only the fingerprint goes in: it holds no names. */
-const silence = (found) => {
+const silence = (finding) => {
   const today = new Date();
-  const date = [today.getFullYear(), today.getMonth() + 1, today.getDate()].map((each) => String(each).padStart(2, "0"));
-  return `suppress:\n  - {fingerprint: ${found.fingerprint}, reason: accepted on ${date.join("-")}}`;
+  const date = [today.getFullYear(), today.getMonth() + 1, today.getDate()].map((part) => String(part).padStart(2, "0"));
+  return `suppress:\n  - {fingerprint: ${finding.fingerprint}, reason: accepted on ${date.join("-")}}`;
 };
 
 /** Two bars, now and predicted, on one scale; the light part is how far the prediction may be off. */
@@ -69,7 +69,7 @@ const FromTo = ({ part, pageSize }) => {
   if (now === null || now === predicted) {
     return html`<strong><${Quantity} of=${predicted} unit=${unit} pageSize=${pageSize} /></strong>${now === predicted ? ", unchanged" : ""}`;
   }
-  const [before, after] = [now, predicted].map((each) => format.beside(each, unit, pageSize));
+  const [before, after] = [now, predicted].map((amount) => format.beside(amount, unit, pageSize));
   const arrow = html`<span class="arrow" aria-label="predicted"> → </span>`;
   return html`
     <strong>${format.value(now, unit)}${arrow}${format.quantity(predicted, unit)}</strong>
@@ -104,12 +104,12 @@ const line = (change, value) => `${change.setting} = ${value}`;
 /** What to run: try, keep, undo, and the option file; in words where a statement cannot do it. */
 const Changes = ({ changes }) => {
   if (!changes.length) return null;
-  const [apply, persist, rollback] = ["apply", "persist", "rollback"].map((key) => statements(changes.flatMap((each) => each[key])));
-  const config = changes.map((each) => visible(each.config)).join("\n");
-  const elsewhere = [...new Set(changes.filter((each) => each.via !== "SQL").map((each) => each.via))];
-  const notes = [...new Set(changes.map((each) => each.note).filter(Boolean))];
-  const known = changes.every((each) => each.from !== null);
-  const sizes = changes.filter((each) => format.setting(each.setting, each.to) !== String(each.to));
+  const [apply, persist, rollback] = ["apply", "persist", "rollback"].map((key) => statements(changes.flatMap((change) => change[key])));
+  const config = changes.map((change) => visible(change.config)).join("\n");
+  const elsewhere = [...new Set(changes.filter((change) => change.via !== "SQL").map((change) => change.via))];
+  const notes = [...new Set(changes.map((change) => change.note).filter(Boolean))];
+  const known = changes.every((change) => change.from !== null);
+  const sizes = changes.filter((change) => format.setting(change.setting, change.to) !== String(change.to));
   return html`
     <dl class="steps">
       ${apply && html`<${Step} mark="①" name="Try" text=${apply} label="the statement to try it" />`}
@@ -117,11 +117,11 @@ const Changes = ({ changes }) => {
       ${persist && html`<${Step} mark="②" name="Keep" text=${persist} label="the statement to keep it" />`}
       ${rollback
         ? html`<${Step} mark="↩" name="Undo" text=${rollback} label="the statement to undo it" />`
-        : known && html`<${Step} mark="↩" name="Undo" text=${changes.map((each) => visible(line(each, each.from))).join("\n")} label="the setting to undo it"><p class="quiet">set as it is now, and restart</p></${Step}>`}
+        : known && html`<${Step} mark="↩" name="Undo" text=${changes.map((change) => visible(line(change, change.from))).join("\n")} label="the setting to undo it"><p class="quiet">set as it is now, and restart</p></${Step}>`}
       ${elsewhere.length === 0 && html`<${Step} mark="·" name="Option file" text=${config} label="the line for the option file" />`}
     </dl>
-    ${sizes.map((each) => html`<p key=${each.setting} class="finding-note quiet">${each.setting}: ${format.setting(each.setting, each.from)} → ${format.setting(each.setting, each.to)}</p>`)}
-    ${notes.map((each) => html`<p key=${each} class="finding-note">${each}</p>`)}`;
+    ${sizes.map((change) => html`<p key=${change.setting} class="finding-note quiet">${change.setting}: ${format.setting(change.setting, change.from)} → ${format.setting(change.setting, change.to)}</p>`)}
+    ${notes.map((note) => html`<p key=${note} class="finding-note">${note}</p>`)}`;
 };
 
 const Action = ({ todo }) => html`
@@ -133,11 +133,11 @@ const Action = ({ todo }) => html`
     </dl>
   </div>`;
 
-const Alternatives = ({ found, pageSize }) =>
-  found.alternatives.length > 0 && html`
+const Alternatives = ({ finding, pageSize }) =>
+  finding.alternatives.length > 0 && html`
     <details>
-      <summary>Alternatives (${found.alternatives.length})</summary>
-      ${found.alternatives.map((other) => html`
+      <summary>Alternatives (${finding.alternatives.length})</summary>
+      ${finding.alternatives.map((other) => html`
         <section key=${other.change.setting} class="alternative">
           <h4>${other.change.setting} = ${format.setting(other.change.setting, other.change.to)}</h4>
           <dl class="effects">
@@ -149,14 +149,14 @@ const Alternatives = ({ found, pageSize }) =>
         </section>`)}
     </details>`;
 
-const Evidence = ({ found, pageSize }) =>
-  found.evidence.length > 0 && html`
+const Evidence = ({ finding, pageSize }) =>
+  finding.evidence.length > 0 && html`
     <details>
-      <summary>Evidence with sources (${found.evidence.length})</summary>
+      <summary>Evidence with sources (${finding.evidence.length})</summary>
       <table class="evidence">
         <thead><tr><th scope="col">What</th><th scope="col">Value</th><th scope="col">Read from</th></tr></thead>
         <tbody>
-          ${found.evidence.map((item) => html`
+          ${finding.evidence.map((item) => html`
             <tr key=${item.name}>
               <th scope="row">${item.name.replaceAll("_", " ")}</th>
               <td class="evidence-value"><${Quantity} of=${item.value} unit=${item.unit} pageSize=${pageSize} /></td>
@@ -167,43 +167,43 @@ const Evidence = ({ found, pageSize }) =>
     </details>`;
 
 /** When it began; `first_seen` is older where the finding had gone and came back. */
-const Since = ({ found }) =>
-  found.since !== null && found.since !== undefined && html`
+const Since = ({ finding }) =>
+  finding.since !== null && finding.since !== undefined && html`
     <p class="finding-since">
-      since <${Time} at=${found.since} />${found.trend ? `, ${TRENDS[found.trend]}` : ""}
-      ${found.first_seen && found.first_seen < found.since - 60 && html`<span class="quiet"> · first seen <${Time} at=${found.first_seen} /></span>`}
+      since <${Time} at=${finding.since} />${finding.trend ? `, ${TRENDS[finding.trend]}` : ""}
+      ${finding.first_seen && finding.first_seen < finding.since - 60 && html`<span class="quiet"> · first seen <${Time} at=${finding.first_seen} /></span>`}
     </p>`;
 
 /** The finding. `children` are further sections about its changes. */
-export const Finding = ({ found, pageSize, children }) => html`
-  <article class="finding finding-${found.severity}" id=${found.fingerprint} aria-labelledby=${`${found.fingerprint}-title`} tabindex="-1">
-    <header class="finding-head"><${Severity} of=${found.severity} /><${Since} found=${found} /></header>
-    <h3 id=${`${found.fingerprint}-title`}>${visible(found.summary)}</h3>
-    <p class="why">${found.why ? `${leading(found.why)} ` : ""}<a class="rule" href=${rulePage(found.rule)}>rule ${found.rule}</a></p>
+export const Finding = ({ finding, pageSize, children }) => html`
+  <article class="finding finding-${finding.severity}" id=${finding.fingerprint} aria-labelledby=${`${finding.fingerprint}-title`} tabindex="-1">
+    <header class="finding-head"><${Severity} of=${finding.severity} /><${Since} finding=${finding} /></header>
+    <h3 id=${`${finding.fingerprint}-title`}>${visible(finding.summary)}</h3>
+    <p class="why">${finding.why ? `${leading(finding.why)} ` : ""}<a class="rule" href=${rulePage(finding.rule)}>rule ${finding.rule}</a></p>
     <div class="finding-columns">
       <div>
-        <${Changes} changes=${found.changes} />
-        ${found.actions.map((todo) => html`<${Action} key=${todo.do} todo=${todo} />`)}
+        <${Changes} changes=${finding.changes} />
+        ${finding.actions.map((todo) => html`<${Action} key=${todo.do} todo=${todo} />`)}
       </div>
       <dl class="effects">
-        <${Effect} part=${found.effect} role="Effect" pageSize=${pageSize} />
-        <${Effect} part=${found.cost} role="Cost" pageSize=${pageSize} />
-        <${Effect} part=${found.others} role="Others" pageSize=${pageSize} />
+        <${Effect} part=${finding.effect} role="Effect" pageSize=${pageSize} />
+        <${Effect} part=${finding.cost} role="Cost" pageSize=${pageSize} />
+        <${Effect} part=${finding.others} role="Others" pageSize=${pageSize} />
       </dl>
     </div>
     <div class="finding-more">
       ${children}
-      <${Alternatives} found=${found} pageSize=${pageSize} />
-      <${Evidence} found=${found} pageSize=${pageSize} />
+      <${Alternatives} finding=${finding} pageSize=${pageSize} />
+      <${Evidence} finding=${finding} pageSize=${pageSize} />
       <details>
         <summary>Silence this finding</summary>
-        <${Code} text=${silence(found)} label="the lines that silence it" />
+        <${Code} text=${silence(finding)} label="the lines that silence it" />
         <p class="quiet">Goes into the file of --config, and counts within ten seconds. The finding is then listed as suppressed, and makes no alert.</p>
       </details>
     </div>
     <footer class="finding-foot">
-      <${Copy} text=${ticket(found.fingerprint)} label="the finding for a ticket">Copy for a ticket</${Copy}>
-      <${Copy} text=${linkTo(found.fingerprint)} label="the link to this finding">Copy link</${Copy}>
-      <span class="quiet">confidence ${format.number(found.confidence)} · watched ${format.duration(found.watched_seconds)}${found.judged_at ? html` · last seen <${Time} at=${found.judged_at} />` : ""} · <a href=${`advise/${encodeURIComponent(found.fingerprint)}`}>${found.fingerprint}</a></span>
+      <${Copy} text=${ticket(finding.fingerprint)} label="the finding for a ticket">Copy for a ticket</${Copy}>
+      <${Copy} text=${linkTo(finding.fingerprint)} label="the link to this finding">Copy link</${Copy}>
+      <span class="quiet">confidence ${format.number(finding.confidence)} · watched ${format.duration(finding.watched_seconds)}${finding.judged_at ? html` · last seen <${Time} at=${finding.judged_at} />` : ""} · <a href=${`advise/${encodeURIComponent(finding.fingerprint)}`}>${finding.fingerprint}</a></span>
     </footer>
   </article>`;

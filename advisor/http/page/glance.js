@@ -10,20 +10,20 @@ import { html } from "./html.js";
 const WINDOWS = [[300, "5 min"], [3600, "1 h"]];
 const RATES = [["pages_read", "Read from disk"], ["made_young", "Made young"]];
 
-const newest = (values) => values.findLast((each) => each !== null && each !== undefined) ?? null;
+const newest = (values) => values.findLast((value) => value !== null && value !== undefined) ?? null;
 
 const rateNow = (series, name) => newest(series.get(name)?.values ?? []);
 
 const Rate = ({ series, name, label, events, pageSize }) => {
-  const found = series.get(name);
+  const measured = series.get(name);
   const now = rateNow(series, name);
   if (now === null) return null;
-  const bytes = format.beside(now, found.unit, pageSize);
+  const bytes = format.beside(now, measured.unit, pageSize);
   return html`
     <div class="glance-item">
       <dt>${label}</dt>
-      <dd><strong>${format.quantity(now, found.unit)}</strong>${bytes && html` <span class="quiet">${bytes}</span>`}</dd>
-      <dd class="glance-picture"><${Sparkline} at=${found.at} values=${found.values} events=${events} label=${label} unit=${found.unit} /></dd>
+      <dd><strong>${format.quantity(now, measured.unit)}</strong>${bytes && html` <span class="quiet">${bytes}</span>`}</dd>
+      <dd class="glance-picture"><${Sparkline} at=${measured.at} values=${measured.values} events=${events} label=${label} unit=${measured.unit} /></dd>
     </div>`;
 };
 

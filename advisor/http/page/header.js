@@ -40,7 +40,7 @@ const Connection = ({ state, connection, lostSince, clock, at }) => {
 /** The counts of findings, for the status line and the page's title: "1 warning · 0 info". */
 export const counted = (advice) => {
   const of = { critical: 0, warning: 0, info: 0 };
-  for (const found of advice?.recommendations ?? []) of[found.severity] += 1;
+  for (const finding of advice?.recommendations ?? []) of[finding.severity] += 1;
   return of;
 };
 
@@ -59,7 +59,7 @@ export const title = ({ state, advice, connection }) => {
   if (connection === "lost") return `✕ ${target}`;
   if (state?.state === "away") return `▼ away · ${target}`;
   const of = counted(advice);
-  const [worst] = Object.keys(SEVERITIES).filter((each) => of[each]);
+  const [worst] = Object.keys(SEVERITIES).filter((severity) => of[severity]);
   return worst ? `${SEVERITIES[worst].mark} ${of[worst]} ${worst} · ${target}` : target;
 };
 

@@ -7,7 +7,7 @@ export { render, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useSta
 
 const shown = (value) => {
   if (typeof value === "string") return visibleLines(value);
-  return Array.isArray(value) && value.some((each) => typeof each === "string") ? value.map(shown) : value;
+  return Array.isArray(value) && value.some((part) => typeof part === "string") ? value.map(shown) : value;
 };
 
 /** As Preact has it. Only line feeds stay as they are: statements have several lines, and names go through `visible`. */

@@ -17,7 +17,7 @@ const RESULTS = {
 };
 
 /** What says the harm: quantities that the change was not made for, and that got worse. */
-const harm = (outcome) => outcome.others.filter((each) => each.worse);
+const harm = (outcome) => outcome.others.filter((quantity) => quantity.worse);
 
 const Measured = ({ of }) => html`
   ${of.measured && html`${of.measured.quantity}: <strong>${format.value(of.measured.before, of.measured.unit)} → ${format.quantity(of.measured.after, of.measured.unit)}</strong>`}
@@ -26,20 +26,20 @@ const Measured = ({ of }) => html`
 /** What became of a change of settings: predicted and measured, what got worse, and how to take it back. */
 export const Outcome = ({ of }) => {
   const worse = harm(of);
-  const undo = of.changes.flatMap((each) => each.undo).map(statement).join("\n");
+  const undo = of.changes.flatMap((change) => change.undo).map(statement).join("\n");
   const { mark, word } = worse.length ? { mark: "▲", word: "something else got worse" } : RESULTS[of.result];
   return html`
     <li class=${`outcome ${worse.length ? "outcome-worse" : ""}`}>
       <p>
         <${Time} at=${of.at} /> <span aria-hidden="true">◆</span>
-        ${" "}${of.changes.map((each) => `${each.setting} ${format.setting(each.setting, each.before)} → ${format.setting(each.setting, each.after)}`).join(", ")}
+        ${" "}${of.changes.map((change) => `${change.setting} ${format.setting(change.setting, change.before)} → ${format.setting(change.setting, change.after)}`).join(", ")}
         ${of.rule && html` <span class="quiet">for <a href=${`rules/${encodeURIComponent(of.rule)}`}>${of.rule}</a> ${format.subject(of.subject)}</span>`}
       </p>
       <p><span class="outcome-result"><span aria-hidden="true">${mark}</span> ${word}</span> <${Measured} of=${of} /></p>
       ${!of.measured && of.why && html`<p class="quiet">${of.why}</p>`}
       ${worse.length > 0 && html`
-        <ul class="outcome-harm">${worse.map((each) => html`
-          <li key=${each.quantity + format.subject(each.subject)}>${each.quantity}${format.subject(each.subject) && ` of ${format.subject(each.subject)}`}: ${format.value(each.before, each.unit)} → ${format.quantity(each.after, each.unit)}</li>`)}</ul>
+        <ul class="outcome-harm">${worse.map((worsened) => html`
+          <li key=${worsened.quantity + format.subject(worsened.subject)}>${worsened.quantity}${format.subject(worsened.subject) && ` of ${format.subject(worsened.subject)}`}: ${format.value(worsened.before, worsened.unit)} → ${format.quantity(worsened.after, worsened.unit)}</li>`)}</ul>
         ${undo && html`<${Code} text=${undo} label="the statement that takes it back" />`}`}
     </li>`;
 };
@@ -51,12 +51,12 @@ const Gone = ({ of }) => html`
   </li>`;
 
 const every = (advice) =>
-  [...advice.recommendations, ...[...advice.suppressed, ...advice.overruled].map((each) => each.recommendation)];
+  [...advice.recommendations, ...[...advice.suppressed, ...advice.overruled].map((aside) => aside.recommendation)];
 
 /** Changes and findings that went, the newest first. */
 export const Recently = ({ history, advice }) => {
   if (!history) return null;
-  const there = new Set(advice ? every(advice).map((each) => each.fingerprint) : []);
+  const there = new Set(advice ? every(advice).map((finding) => finding.fingerprint) : []);
   const rows = [
     ...history.outcomes.map((of) => ({ at: of.at, row: html`<${Outcome} key=${of.id} of=${of} />` })),
     ...(advice ? history.findings : []).filter((of) => !there.has(of.fingerprint))
@@ -94,17 +94,17 @@ export const Unseeing = ({ advice }) => html`
   ${advice.failed.length > 0 && html`
     <section key="failed" class="list" aria-labelledby="failed">
       <h2 id="failed"><span aria-hidden="true">✕</span> Failed rules: their advice is unknown (${advice.failed.length})</h2>
-      <dl>${advice.failed.map((each) => html`<div key=${each.rule}><dt><${Rules} of=${[each.rule]} /></dt><dd class="problem">${each.reason}</dd></div>`)}</dl>
+      <dl>${advice.failed.map((rule) => html`<div key=${rule.rule}><dt><${Rules} of=${[rule.rule]} /></dt><dd class="problem">${rule.reason}</dd></div>`)}</dl>
     </section>`}
   ${advice.blind.length > 0 && html`
     <section key="blind" class="list" aria-labelledby="cannot-see">
-      <h2 id="cannot-see" tabindex="-1"><span aria-hidden="true">◐</span> Blind spots: ${format.count(new Set(advice.blind.map((each) => each.rule)).size, "rule lacks", "rules lack")} data</h2>
+      <h2 id="cannot-see" tabindex="-1"><span aria-hidden="true">◐</span> Blind spots: ${format.count(new Set(advice.blind.map((blind) => blind.rule)).size, "rule lacks", "rules lack")} data</h2>
       <dl>
-        ${byCure(advice.blind).map((each) => html`
-          <div key=${each.key}>
-            ${[...each.reasons].map((reason) => html`<dt key=${reason}>${reason}</dt>`)}
-            ${each.cure && html`<dd>${STATEMENT.test(each.cure) ? html`<${Code} text=${`${each.cure};`} label="the statement that cures it" />` : html`<span class="quiet">Cure:</span> ${each.cure}`}</dd>`}
-            <dd class="quiet"><code>${[...each.lacks].join(", ")}</code> for <${Rules} of=${each.rules} /></dd>
+        ${byCure(advice.blind).map((spot) => html`
+          <div key=${spot.key}>
+            ${[...cure.reasons].map((reason) => html`<dt key=${reason}>${reason}</dt>`)}
+            ${spot.cure && html`<dd>${STATEMENT.test(spot.cure) ? html`<${Code} text=${`${spot.cure};`} label="the statement that cures it" />` : html`<span class="quiet">Cure:</span> ${spot.cure}`}</dd>`}
+            <dd class="quiet"><code>${[...cure.lacks].join(", ")}</code> for <${Rules} of=${spot.rules} /></dd>
           </div>`)}
       </dl>
     </section>`}`;
@@ -114,11 +114,11 @@ const Aside = ({ title, of }) =>
     <details class="list">
       <summary>${title} (${of.length})</summary>
       <dl>
-        ${of.map(({ recommendation: found, reason }) => html`
-          <div key=${found.fingerprint} id=${found.fingerprint}>
-            <dt><${Severity} of=${found.severity} /> ${visible(found.summary)}</dt>
+        ${of.map(({ recommendation: finding, reason }) => html`
+          <div key=${finding.fingerprint} id=${finding.fingerprint}>
+            <dt><${Severity} of=${finding.severity} /> ${visible(finding.summary)}</dt>
             <dd>${reason}</dd>
-            <dd class="quiet"><${Rules} of=${[found.rule]} /> · <a href=${`advise/${encodeURIComponent(found.fingerprint)}`}>${found.fingerprint}</a></dd>
+            <dd class="quiet"><${Rules} of=${[finding.rule]} /> · <a href=${`advise/${encodeURIComponent(finding.fingerprint)}`}>${finding.fingerprint}</a></dd>
           </div>`)}
       </dl>
     </details>`;

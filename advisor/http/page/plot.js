@@ -13,7 +13,7 @@ export const step = (whole, most = 4) => {
   if (!(whole > 0)) return 1;
   const least = whole / most;
   const power = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 5, 10].map((times) => times * power).find((each) => each >= least * 0.999);
+  return [1, 2, 5, 10].map((times) => times * power).find((step) => step >= least * 0.999);
 };
 
 const path = (points, most) =>

@@ -15,7 +15,7 @@ const sum = (items, name) =>
 export const total = (pools) => Object.fromEntries(SIZES.map((name) => [name, sum(pools, name)]));
 
 // In words what each part holds.
-const told = (pool, pageSize) => {
+const partsInWords = (pool, pageSize) => {
   const { young_pages: young, old_pages: old, old_target_pages: target } = pool;
   const list = young + old || 1;
   const aim = target === null ? "" : `, ${portion(target / list)} wanted${isOff(pool) ? " ▽" : ""}`;
@@ -28,7 +28,7 @@ const told = (pool, pageSize) => {
 };
 
 const sentence = (pool, pageSize, title) => {
-  const words = told(pool, pageSize);
+  const words = partsInWords(pool, pageSize);
   return `${title}, ${pages(pool.size_pages, pageSize)}. From head to tail: young ${words.young}; midpoint; old ${words.old}.`
     + ` Beside the list: free ${words.free}.`;
 };
@@ -36,9 +36,9 @@ const sentence = (pool, pageSize, title) => {
 // The indexes with the most pages, and one entry for all others; together as many pages as the list has.
 const holders = (residents, pool) => {
   const known = residents.filter(({ table }) => table !== null);
-  const top = known.slice(0, INKS).map((each, index) => ({
-    name: subject({ schema: each.schema, table: each.table, index: each.index }),
-    ink: `t${index}`, key: String(index + 1), pages: each.pages, old: each.old_pages ?? null, of: each.of_pages,
+  const top = known.slice(0, INKS).map((holder, index) => ({
+    name: subject({ schema: holder.schema, table: holder.table, index: holder.index }),
+    ink: `t${index}`, key: String(index + 1), pages: holder.pages, old: holder.old_pages ?? null, of: holder.of_pages,
   }));
   const rest = pool.young_pages + pool.old_pages - sum(top, "pages");
   if (rest <= 0) return top;
@@ -47,8 +47,8 @@ const holders = (residents, pool) => {
   return [...top, { name: "other", ink: "other", key: "", pages: rest, old, of: null }];
 };
 
-const Holders = ({ found, pool, note, pageSize }) => html`<div>
-  <ol class="pool-keys">${found.map(({ name, ink, key, pages: count, of, old }) => html`<li key=${ink}>
+const Holders = ({ holders, pool, note, pageSize }) => html`<div>
+  <ol class="pool-keys">${holders.map(({ name, ink, key, pages: count, of, old }) => html`<li key=${ink}>
     <span class=${`pool-swatch pool-bg-${ink}`} aria-hidden="true">${key}</span>
     <span class="pic-name">${name}</span>
     <span class="pool-count">${pages(count, pageSize)} <span class="pic-quiet">${[
@@ -57,7 +57,7 @@ const Holders = ({ found, pool, note, pageSize }) => html`<div>
       old !== null && count > 0 && `${portion(old / count)} old`,
     ].filter(Boolean).join(" · ")}</span></span>
   </li>`)}</ol>
-  ${note && html`<p class="pool-note pic-quiet">${note}.${found.some(({ old }) => old === null) && " Which of these pages are old is not known."}</p>`}
+  ${note && html`<p class="pool-note pic-quiet">${note}.${holders.some(({ old }) => old === null) && " Which of these pages are old is not known."}</p>`}
 </div>`;
 
 // How pages come and go by the newest rates: the movement that the strip cannot show.
@@ -116,10 +116,10 @@ export const Pool = ({ overview, series, events, page_size: pageSize }) => {
   const lack = overview?.lacks?.pools;
   if (!pools?.length) return html`<p class="pic-lack">The buffer pool is not known${lack ? `: ${lack}` : " yet"}.</p>`;
   const all = total(pools);
-  const words = told(all, pageSize);
-  const found = overview.residents ? holders(overview.residents, all) : [];
+  const words = partsInWords(all, pageSize);
+  const held = overview.residents ? holders(overview.residents, all) : [];
   return html`<div class="pool">
-    <${Strip} pool=${all} holders=${found} label=${sentence(all, pageSize, "The LRU list of the buffer pool")} />
+    <${Strip} pool=${all} holders=${held} label=${sentence(all, pageSize, "The LRU list of the buffer pool")} />
     <div class="pool-words">
       <dl class="pool-parts">
         ${parts(all).map(({ name, kind }) => html`<div key=${kind}>
@@ -128,7 +128,7 @@ export const Pool = ({ overview, series, events, page_size: pageSize }) => {
         <div><dt>modified</dt><dd>${pages(all.modified_pages, pageSize)} of these wait to be written</dd></div>
       </dl>
       ${overview.residents
-        ? html`<${Holders} found=${found} pool=${all} note=${overview.residents_note} pageSize=${pageSize} />`
+        ? html`<${Holders} holders=${held} pool=${all} note=${overview.residents_note} pageSize=${pageSize} />`
         : html`<p class="pic-lack">Which indexes hold these pages is not known${overview.residents_lack ? `: ${overview.residents_lack}` : ""}.</p>`}
     </div>
     ${pools.length > 1 && html`<${Instances} pools=${pools} pageSize=${pageSize} />`}

@@ -62,7 +62,7 @@ export const Banners = ({ state, advice, connection, lostSince, refusal, at }) =
 export const Nothing = ({ state, advice }) => {
   const { rules, blind, failed, seconds } = state?.judged ?? {
     rules: null,
-    blind: new Set(advice.blind.map((each) => each.rule)).size,
+    blind: new Set(advice.blind.map((blind) => blind.rule)).size,
     failed: advice.failed.length,
     seconds: advice.watched_seconds,
   };
@@ -76,18 +76,18 @@ export const Nothing = ({ state, advice }) => {
 };
 
 /** A finding that is gone, at its own link. */
-export const Resolved = ({ found }) => html`
-  <article class="finding finding-resolved" id=${found.fingerprint} tabindex="-1" aria-labelledby=${`${found.fingerprint}-title`}>
+export const Resolved = ({ finding }) => html`
+  <article class="finding finding-resolved" id=${finding.fingerprint} tabindex="-1" aria-labelledby=${`${finding.fingerprint}-title`}>
     <header class="finding-head">
-      <p class="resolved">${found.resolved_at === null
+      <p class="resolved">${finding.resolved_at === null
         ? html`<span aria-hidden="true">?</span> No longer found`
-        : html`<span aria-hidden="true">✓</span> Resolved at <${Time} at=${found.resolved_at} />`}</p>
-      <${Severity} of=${found.severity} />
+        : html`<span aria-hidden="true">✓</span> Resolved at <${Time} at=${finding.resolved_at} />`}</p>
+      <${Severity} of=${finding.severity} />
     </header>
-    <h3 id=${`${found.fingerprint}-title`}>${visible(found.summary)}</h3>
-    ${found.because && html`<p class="because">Because: ${found.because.replaceAll("`", "")}.</p>`}
-    <p class="quiet">First seen <${Time} at=${found.first_seen} />, last seen <${Time} at=${found.last_seen} /> · <a href=${`rules/${encodeURIComponent(found.rule)}`}>rule ${found.rule}</a></p>
-    ${found.outcomes.length > 0 && html`<ul class="outcomes">${found.outcomes.map((each) => html`<${Outcome} key=${each.id} of=${each} />`)}</ul>`}
+    <h3 id=${`${finding.fingerprint}-title`}>${visible(finding.summary)}</h3>
+    ${finding.because && html`<p class="because">Because: ${finding.because.replaceAll("`", "")}.</p>`}
+    <p class="quiet">First seen <${Time} at=${finding.first_seen} />, last seen <${Time} at=${finding.last_seen} /> · <a href=${`rules/${encodeURIComponent(finding.rule)}`}>rule ${finding.rule}</a></p>
+    ${finding.outcomes.length > 0 && html`<ul class="outcomes">${finding.outcomes.map((outcome) => html`<${Outcome} key=${outcome.id} of=${outcome} />`)}</ul>`}
   </article>`;
 
 /** A link to a finding that nothing is known of. */

@@ -44,7 +44,7 @@ const set = (changes) => {
   Object.assign(store, changes);
   drawing ??= setTimeout(() => {
     drawing = null;
-    listeners.forEach((each) => each(store));
+    listeners.forEach((listener) => listener(store));
   }, DRAW_MS);
 };
 
@@ -119,7 +119,7 @@ const readState = async () => {
   return state;
 };
 
-const fingerprints = (advice) => advice?.recommendations.map((each) => each.fingerprint).join();
+const fingerprints = (advice) => advice?.recommendations.map((finding) => finding.fingerprint).join();
 
 const readAdvice = async () => {
   const advice = await askAgain("advise?last=true");
@@ -133,7 +133,7 @@ const readSeries = async () => {
   const { window } = store;
   const answer = await askAgain(`series?names=${SERIES.join(",")}&window=${window}&points=${POINTS}`);
   if (window !== store.window) return; // the viewer chose another one meanwhile
-  set({ series: new Map(answer.series.map((each) => [seriesKey(each.name, each.labels), { ...each, at: answer.at }])) });
+  set({ series: new Map(answer.series.map((series) => [seriesKey(series.name, series.labels), { ...series, at: answer.at }])) });
 };
 
 const readEvents = async () => set({ events: (await askAgain("events")).events });

@@ -72,8 +72,8 @@ export const Strip = ({ pool, holders = [], label, slim = false }) => {
   const split = holders.length > 0 && holders.every(({ old }) => old !== null);
   const held = split
     ? [
-      ...placed(holders.map((each) => ({ ...each, pages: each.pages - each.old })), size),
-      ...placed(holders.map((each) => ({ ...each, pages: each.old })), size, midpoint),
+      ...placed(holders.map((holder) => ({ ...holder, pages: holder.pages - holder.old })), size),
+      ...placed(holders.map((holder) => ({ ...holder, pages: holder.old })), size, midpoint),
     ]
     : placed(holders, size);
   const bottom = slim ? 18 : holders.length ? 92 : 66;
@@ -84,7 +84,7 @@ export const Strip = ({ pool, holders = [], label, slim = false }) => {
         ${kind === "old" && html`<line class="strip-plate" x1=${at(from + share / 2)} x2=${at(from + share / 2)} y1=${top + 9} y2=${top + height - 9} />`}
         <text class=${`strip-name strip-on-${kind}`} x=${at(from + share / 2)} y=${top + height / 2 + 4.5}>${name}</text>`}
     </g>`)}
-    ${held.filter(({ share }) => share > 0).map((each, index) => html`<${Holder} key=${index} ...${each} key_=${each.key} />`)}
+    ${held.filter(({ share }) => share > 0).map((holder, index) => html`<${Holder} key=${index} ...${holder} key_=${holder.key} />`)}
     ${list > 0 && html`<line class="strip-midpoint" x1=${at(midpoint)} x2=${at(midpoint)} y1=${top - 2} y2=${split ? bottom : top + height + 2} />`}
     ${!slim && list > 0 && html`
       <text class="strip-end" x="0" y="14">head</text>

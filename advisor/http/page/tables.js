@@ -56,9 +56,9 @@ const verdict = (table, pool) => {
 const Bar = ({ table, pool, most, page_size }) => {
   if (!known(table.pages)) return html`<span class="pic-quiet">size not known</span>`;
   const share = resident(table);
-  const said = verdict(table, pool);
+  const words = verdict(table, pool);
   const torn = table.pages > most;
-  const label = `${pages(table.pages, page_size)}${share === null ? "" : `, ${portion(share)} in the pool`}${said ? `; ${said}` : ""}`;
+  const label = `${pages(table.pages, page_size)}${share === null ? "" : `, ${portion(share)} in the pool`}${words ? `; ${words}` : ""}`;
   const old = oldOf(pool);
   return html`<svg class="tables-bar" role="img" width="100%" height="20" aria-label=${label}>
       <rect class="tables-whole" x="0" y="4" width=${at(table.pages, most)} height="12" />
@@ -67,7 +67,7 @@ const Bar = ({ table, pool, most, page_size }) => {
       ${known(old) && html`<line class="tables-old" x1=${at(old, most)} x2=${at(old, most)} y1="0" y2="20" />`}
       <line class="tables-pool" x1=${at(pool.size_pages, most)} x2=${at(pool.size_pages, most)} y1="0" y2="20" />
     </svg>
-    <span class="tables-size">${pages(table.pages, page_size)}${said && html`<b> · ${said}</b>`}</span>`;
+    <span class="tables-size">${pages(table.pages, page_size)}${words && html`<b> · ${words}</b>`}</span>`;
 };
 
 // The three lengths that every bar is compared with.
@@ -93,38 +93,38 @@ const Statement = ({ statement }) => html`<li>
 </li>`;
 
 // null: not asked for; otherwise {statements, lacks} or {error}, or {} while they are on their way.
-const Statements = ({ found, name }) => {
-  if (found.error) return html`<p class="pic-lack">${found.error}</p>`;
-  if (!found.statements) return html`<p class="pic-quiet">Asking for the statements of ${name} …</p>`;
-  if (found.statements.length === 0) return html`<p class="pic-lack">${found.lacks ? `The statements are not known: ${found.lacks}` : "No statement that is known names it"}.</p>`;
-  return html`<ol class="tables-statements">${found.statements.map((each) => html`<${Statement} key=${`${each.schema} ${each.digest}`} statement=${each} />`)}</ol>
-    ${found.more_statements > 0 && html`<p class="pic-quiet">… and ${number(found.more_statements)} more that name it.</p>`}`;
+const Statements = ({ answer, name }) => {
+  if (answer.error) return html`<p class="pic-lack">${answer.error}</p>`;
+  if (!answer.statements) return html`<p class="pic-quiet">Asking for the statements of ${name} …</p>`;
+  if (answer.statements.length === 0) return html`<p class="pic-lack">${answer.lacks ? `The statements are not known: ${answer.lacks}` : "No statement that is known names it"}.</p>`;
+  return html`<ol class="tables-statements">${answer.statements.map((statement) => html`<${Statement} key=${`${statement.schema} ${statement.digest}`} statement=${statement} />`)}</ol>
+    ${answer.more_statements > 0 && html`<p class="pic-quiet">… and ${number(answer.more_statements)} more that name it.</p>`}`;
 };
 
 const asked = ({ schema, table }) =>
   ask(`statements?${new URLSearchParams({ schema, table })}`).catch((error) => ({ error: worded(error) }));
 
 const Row = ({ table, pool, most, page_size }) => {
-  const [found, setFound] = useState(null);
+  const [answer, setAnswer] = useState(null);
   const name = named(table);
   const share = resident(table);
   const toggle = async () => {
-    if (found !== null) return setFound(null);
-    setFound({});
-    return setFound(await asked(table));
+    if (answer !== null) return setAnswer(null);
+    setAnswer({});
+    return setAnswer(await asked(table));
   };
   const cell = (title, text) => html`<td class="tables-number" data-title=${title}>${text}</td>`;
   return html`
     <tr>
       <th scope="row"><span class="pic-name">${name}</span>
-        <button type="button" class="tables-more" aria-expanded=${found !== null} onClick=${toggle}
+        <button type="button" class="tables-more" aria-expanded=${answer !== null} onClick=${toggle}
           aria-label=${`Statements of ${name}`}>statements</button></th>
       ${cell("Reads/s", number(table.pages_read_per_second) ?? "–")}
       ${cell("Scans/h", number(table.scans_per_hour) ?? "–")}
       ${cell("In the pool", portion(share) ?? "–")}
       <td class="tables-extent"><${Bar} table=${table} pool=${pool} most=${most} page_size=${page_size} /></td>
     </tr>
-    ${found !== null && html`<tr class="tables-behind"><td colspan="5"><${Statements} found=${found} name=${name} /></td></tr>`}`;
+    ${answer !== null && html`<tr class="tables-behind"><td colspan="5"><${Statements} answer=${answer} name=${name} /></td></tr>`}`;
 };
 
 /**

@@ -21,7 +21,7 @@ const escaped = (character) => {
 const PLAIN = /^[ -~]*$/;
 
 /** A text in one line, with an escape in place of each character that does not show: "\x1b[31m", "\u202e". */
-export const visible = (text) => PLAIN.test(text) ? text : text.replace(NOT_SHOWN, (found) => [...found].map(escaped).join(""));
+export const visible = (text) => PLAIN.test(text) ? text : text.replace(NOT_SHOWN, (hidden) => [...hidden].map(escaped).join(""));
 
 /** The same for a text of several lines. */
 export const visibleLines = (text) => PLAIN.test(text) ? text : text.split("\n").map(visible).join("\n");

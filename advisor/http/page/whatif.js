@@ -10,7 +10,7 @@ const INKS = ["--pic-t0", "--pic-t1", "--pic-t2", "--pic-t3"];
 const ROUNDS = 10; // questions at most until a sweep has all of its values
 
 const nearest = (values, wanted) =>
-  values.reduce((best, each, index) => (Math.abs(each - wanted) < Math.abs(values[best] - wanted) ? index : best), 0);
+  values.reduce((best, value, index) => (Math.abs(value - wanted) < Math.abs(values[best] - wanted) ? index : best), 0);
 
 const nameOf = (object) => (object.subject ? subject(object.subject) : object.quantity);
 
@@ -50,7 +50,7 @@ const Picture = ({ caption, objects, sweep, index, first, lowest }) => {
   const now = nearest(sweep.values, sweep.from);
   const shown = objects.slice(0, LINES);
   const lines = shown.map((object, line) => ({
-    name: nameOf(object), ink: INKS[line], points: object.predicted.map((each, step) => [step / last, each]),
+    name: nameOf(object), ink: INKS[line], points: object.predicted.map((value, step) => [step / last, value]),
   }));
   const dots = shown.flatMap((object) => [
     { x: now / last, y: object.now, kind: "now", title: `now ${number(object.now)}` },
@@ -58,8 +58,8 @@ const Picture = ({ caption, objects, sweep, index, first, lowest }) => {
   ]);
   const lane = (kind, at, what) => ({ kind, x: at / last, text: first ? `${what} ${value(sweep.values[at], sweep.unit)}` : "" });
   const lanes = [lane("lane-now", now, "now"), ...(index === now ? [] : [lane("lane-then", index, "then")])];
-  const ticks = !lowest ? [] : sweep.values.map((each, step) => ({
-    x: step / last, text: sweep.unit === "bytes" ? value(each, "bytes") : short(each), first: step === 0 || step === last,
+  const ticks = !lowest ? [] : sweep.values.map((tick, step) => ({
+    x: step / last, text: sweep.unit === "bytes" ? value(tick, "bytes") : short(tick), first: step === 0 || step === last,
   }));
   return html`<figure class=${`whatif-picture ${first ? "whatif-first" : ""} ${lowest ? "whatif-last" : ""}`}>
     <figcaption>${caption}</figcaption>
@@ -120,14 +120,14 @@ const Sliders = ({ settings, wanted, name, pageSize }) => {
       return shown.current;
     });
   }, [chosen]);
-  const found = answers[chosen];
+  const answer = answers[chosen];
   return html`
     <fieldset class="whatif-settings"><legend>Change one of these, and nothing else:</legend>
       ${settings.map(({ setting, unit, now }) => html`<label key=${setting}><input type="radio" name=${name} checked=${setting === chosen}
         onChange=${() => setChosen(setting)} /> <span>${setting} <span class="pic-quiet">${value(now, unit)}</span></span></label>`)}</fieldset>
-    ${found === undefined && html`<p class="pic-quiet">Asking the model …</p>`}
-    ${found?.refusal && html`<p class="pic-lack">${found.refusal}</p>`}
-    ${found?.sweep && html`<${Sweep} key=${chosen} sweep=${found.sweep} range=${settings.find(({ setting }) => setting === chosen)}
+    ${answer === undefined && html`<p class="pic-quiet">Asking the model …</p>`}
+    ${answer?.refusal && html`<p class="pic-lack">${answer.refusal}</p>`}
+    ${answer?.sweep && html`<${Sweep} key=${chosen} sweep=${answer.sweep} range=${settings.find(({ setting }) => setting === chosen)}
       wanted=${wanted[chosen]} pageSize=${pageSize} />`}`;
 };
 
@@ -150,9 +150,9 @@ export const WhatIf = ({ finding, changes = [], pageSize = null }) => {
   const title = finding?.changes[0]?.setting ?? null;
   useEffect(() => {
     if (!open || answer?.lacks === null) return;
-    askModel("whatif/settings").then((found) => {
-      setAnswer(found);
-      setLack(found.lacks ?? (found.settings.length ? null : "this server has none of its settings"));
+    askModel("whatif/settings").then((ranges) => {
+      setAnswer(ranges);
+      setLack(ranges.lacks ?? (ranges.settings.length ? null : "this server has none of its settings"));
       setRefusal(null);
     }, (error) => setRefusal(worded(error)));
   }, [open]);
