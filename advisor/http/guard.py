@@ -52,7 +52,8 @@ class Guard:
         self._names = names or Names()
         self._clock = clock
         self._logins = Logins(clock)
-        self._limit: tuple[RateLimit | None, Bucket | None] = (None, None)
+        self._limit: RateLimit | None = None
+        self._bucket: Bucket | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer."""
@@ -104,16 +105,14 @@ class Guard:
             raise _too_long()
 
     def _limit_rate(self, limit: RateLimit | None) -> None:
-        """Apply the limit of the web configuration."""
-        if limit != self._limit[0]:
-            limited = limit is not None and limit.interval > 0
-            self._limit = limit, Bucket(limit.burst, 1 / limit.interval, self._clock) if limit and limited else None
-        bucket = self._limit[1]
-        if bucket is not None:
-            wait = bucket.wait()
-            if wait:
+        """Apply the limit of the web configuration, which may have changed."""
+        if limit != self._limit:
+            self._limit = limit
+            self._bucket = Bucket(limit.burst, 1 / limit.interval, self._clock) if limit and limit.interval else None
+        if self._bucket is not None:
+            if wait := self._bucket.wait():
                 raise too_often("there is a limit on requests (rate_limit of the web configuration)", wait)
-            bucket.take()
+            self._bucket.take()
 
 
 def _credentials(sent: list[str]) -> tuple[str, bytes]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StrictBool, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, model_validator
 
 from advisor.files import yaml_file
 from advisor.files.web import Section
@@ -20,9 +20,16 @@ from advisor.files.yaml_file import Document, Seconds
 _SHAPE = "a web configuration is a mapping with tls_server_config, http_server_config, basic_auth_users, rate_limit"
 _HASH = re.compile(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}")
 _COSTS = range(4, 32)
-_VERSIONS = ("TLS12", "TLS13")
-_UNVERIFIED = ("RequestClientCert", "RequireClientCert", "RequireAnyClientCert")
-_CLIENT_AUTH = ("NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert")
+_OLD = "TLS 1.0 and 1.1 are not served (RFC 8996): TLS12 or TLS13"
+_UNVERIFIED = (
+    "a certificate that nobody verifies lets anyone in, and Python's TLS cannot ask for one: "
+    "use RequireAndVerifyClientCert or VerifyClientCertIfGiven"
+)
+_REFUSED: Mapping[str, str] = {
+    **dict.fromkeys(("TLS10", "TLS11"), _OLD),
+    **dict.fromkeys(("RequestClientCert", "RequireClientCert", "RequireAnyClientCert"), _UNVERIFIED),
+}
+"""Values that the toolkit takes, with the reason why they are refused here."""
 CIPHERS: Mapping[str, str | None] = {
     "TLS_AES_128_GCM_SHA256": None,
     "TLS_AES_256_GCM_SHA384": None,
@@ -62,22 +69,10 @@ def _user(written: str) -> str:
     return written
 
 
-def _version(written: str) -> str:
-    if written in ("TLS10", "TLS11"):
-        raise ValueError("TLS 1.0 and 1.1 are not served (RFC 8996): TLS12 or TLS13")
-    if written not in _VERSIONS:
-        raise ValueError("must be TLS12 or TLS13")
-    return written
-
-
-def _client_auth(written: str) -> str:
-    if written in _UNVERIFIED:
-        raise ValueError(
-            f"{written} takes a certificate without verifying it, which Python's TLS cannot, and which lets anyone in: "
-            "use RequireAndVerifyClientCert or VerifyClientCertIfGiven"
-        )
-    if written not in _CLIENT_AUTH:
-        raise ValueError(f"must be {', '.join(_CLIENT_AUTH[:-1])} or {_CLIENT_AUTH[-1]}")
+def _offered(written: object) -> object:
+    """Explain why a value of the toolkit is refused."""
+    if isinstance(written, str) and written in _REFUSED:
+        raise ValueError(_REFUSED[written])
     return written
 
 
@@ -108,7 +103,10 @@ def _header(written: str) -> str:
 
 
 Header = Annotated[str, AfterValidator(_header)]
-Version = Annotated[str, AfterValidator(_version)]
+Version = Annotated[Literal["TLS12", "TLS13"], BeforeValidator(_offered)]
+ClientAuth = Annotated[
+    Literal["NoClientCert", "VerifyClientCertIfGiven", "RequireAndVerifyClientCert"], BeforeValidator(_offered)
+]
 
 
 class ServerTls(Section):
@@ -120,7 +118,7 @@ class ServerTls(Section):
     cert_file: Path | None = None
     key_file: Path | None = None
     client_ca_file: Path | None = None
-    client_auth_type: Annotated[str, AfterValidator(_client_auth)] = "NoClientCert"
+    client_auth_type: ClientAuth = "NoClientCert"
     client_allowed_sans: tuple[str, ...] = ()
     min_version: Version = "TLS12"
     max_version: Version = "TLS13"
