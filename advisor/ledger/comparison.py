@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from advisor.ledger.entry import Compared
-from advisor.ledger.reading import READ_UNIT, WAITED_UNIT, WINDOW_SECONDS, Measure, Reading, Subject
+from advisor.ledger.reading import READ_UNIT, WAITED, WAITED_UNIT, Measure, Reading, Subject
 from advisor.observe.limits import MAY_READ
 
 LEAST_WINDOWS = 3
@@ -70,20 +71,45 @@ class LevelChange:
         moved: By what share more, or less, of the work was asked for: reads for a row may move with it by themselves.
     """
 
+    quantity: str
+    unit: str
+    subject: Subject
     before: Level
     after: Level
-    moved: float = 0.0
+    moved: float
 
 
-def level(reading: Reading, measure: Measure, scale: float, window_seconds: float = WINDOW_SECONDS) -> Level | None:
-    """A quantity over a reading; None where nothing was done, or too little to tell chance.
+def level_changes(before: Reading, after: Reading, window_seconds: float) -> list[LevelChange]:
+    """Every quantity that was measured before and after, where enough was done to tell chance.
 
     Args:
-        reading: Has the measure.
-        measure: An amount for each unit of work.
-        scale: Units of work.
+        before: What was measured before the change.
+        after: What was measured after it.
         window_seconds: Length of a window that counts as one.
     """
+    changes = []
+    for measure in before.measures:
+        again = after.measure(measure.quantity, measure.subject)
+        if again is None:
+            continue
+        scale = before.scale(measure)
+        then, now = _level(before, measure, scale, window_seconds), _level(after, again, scale, window_seconds)
+        if then is not None and now is not None:
+            moved = _moved(before, after, measure, again)
+            changes.append(LevelChange(measure.quantity, measure.unit, measure.subject, then, now, moved))
+    return changes
+
+
+def sum_of(changes: Sequence[LevelChange], subject: Subject) -> LevelChange:
+    """The sum of the same quantity of several subjects; one that was idle in a window counts with its mean there."""
+    weights = [max(change.before.value, change.after.value) for change in changes]  # what reads most weighs most
+    moved = sum(weight * change.moved for weight, change in zip(weights, changes, strict=True)) / (sum(weights) or 1.0)
+    before, after = _sum([change.before for change in changes]), _sum([change.after for change in changes])
+    return LevelChange(changes[0].quantity, changes[0].unit, subject, before, after, moved)
+
+
+def _level(reading: Reading, measure: Measure, scale: float, window_seconds: float) -> Level | None:
+    """A quantity over a reading, for so many units of work; None where nothing was done, or too little."""
     quotient = measure.quotient
     if quotient is None or len(measure.bases) < 2:
         return None
@@ -99,11 +125,19 @@ def level(reading: Reading, measure: Measure, scale: float, window_seconds: floa
     )
 
 
-def sum_of(changes: Sequence[LevelChange]) -> LevelChange:
-    """The sum of quantities; one that was idle in a window counts with its mean there."""
-    weights = [max(change.before.value, change.after.value) for change in changes]  # what reads most weighs most
-    moved = sum(weight * change.moved for weight, change in zip(weights, changes, strict=True)) / (sum(weights) or 1.0)
-    return LevelChange(_sum([change.before for change in changes]), _sum([change.after for change in changes]), moved)
+def _moved(before: Reading, after: Reading, measure: Measure, again: Measure) -> float:
+    """By what share another amount of work was asked for: not where clients only waited longer, or less, for it."""
+    moved = [_share_moved(before, after, measure.bases, again.bases)]
+    then, now = (reading.measure(WAITED, measure.subject) for reading in (before, after))
+    if then is not None and now is not None:
+        moved.append(_share_moved(before, after, then.amounts, now.amounts))
+    return min(moved)
+
+
+def _share_moved(before: Reading, after: Reading, amounts: Sequence[float], again: Sequence[float]) -> float:
+    """By what share an amount a second moved, up or down."""
+    rates = sum(amounts) / sum(before.seconds), sum(again) / sum(after.seconds)
+    return max(rates) / min(rates) - 1.0 if min(rates) else math.inf
 
 
 def _sum(levels: Sequence[Level]) -> Level:
@@ -120,7 +154,7 @@ def _sum(levels: Sequence[Level]) -> Level:
     )
 
 
-def compared(quantity: str, unit: str, subject: Subject, change: LevelChange, comparisons: int) -> Compared:
+def compared(change: LevelChange, comparisons: int) -> Compared:
     """A quantity before and after the change; ``comparisons`` is how many are made at once.
 
     ``worse`` needs all of: a rise beyond noise, by a share and an amount that matter, far beyond its swings before,
@@ -129,16 +163,15 @@ def compared(quantity: str, unit: str, subject: Subject, change: LevelChange, co
     """
     before, after = change.before, change.after
     noise = _quantile(before, after, comparisons) * (before.variance + after.variance) ** 0.5
-    rise = after.value - before.value
+    least = max(noise, matters(change.unit, before.value), _RISE.swings * before.swing, change.moved * before.value)
     return Compared(
-        quantity=quantity,
-        unit=unit,
-        subject=subject,
+        quantity=change.quantity,
+        unit=change.unit,
+        subject=change.subject,
         before=_rounded(before.value),
         after=_rounded(after.value),
         noise=_rounded(noise),
-        worse=_lasted(before, after)
-        and rise > max(noise, matters(unit, before.value), _RISE.swings * before.swing, change.moved * before.value),
+        worse=_lasted(before, after) and after.value - before.value > least,
     )
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, TypeAdapter
 
 from advisor.contract.recommendation import Frozen, Number, tidy
 from advisor.contract.settings import SETTINGS
@@ -149,18 +148,6 @@ def key(entry: Entry) -> str:
             return f"{entry.kind} {entry.id}"
         case Baseline():
             return f"{entry.kind} {entry.of}"
-
-
-def line(entry: Entry) -> dict[str, Any]:
-    """An entry as JSON values."""
-    return entry.model_dump(mode="json")
-
-
-def readable(lines: Iterable[object]) -> Iterator[Entry]:
-    """The entries that this version can read. A recording may come from a later one, which knows more kinds."""
-    for values in lines:
-        with suppress(ValidationError):
-            yield ENTRY.validate_python(values)
 
 
 def outcome_id(at: float, changes: tuple[Changed, ...], fingerprint: str | None = None) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from functools import partial
 
 from advisor.contract.recommendation import Number, tidy
-from advisor.ledger.comparison import LevelChange, compared, level, sum_of
+from advisor.ledger.comparison import LevelChange, compared, level_changes, sum_of
 from advisor.ledger.entry import Compared, Outcome, Promise, Result
 from advisor.ledger.reading import (
     CHECKPOINT_AGE,
@@ -15,11 +14,8 @@ from advisor.ledger.reading import (
     MERGES,
     PER_PASS,
     READ,
-    READ_UNIT,
     WAITED,
-    WAITED_UNIT,
     WINDOW_SECONDS,
-    Measure,
     PromisedQuantity,
     Reading,
     Subject,
@@ -79,12 +75,12 @@ def grade(
         return closed(Result.NOT_COMPARABLE, f"the server was {before.server}, and is {after.server} now")
     if reason := changed_work(before, after):
         return closed(Result.NOT_COMPARABLE, reason)
-    comparisons = _Comparisons(before, after, window_seconds)
+    changes = level_changes(before, after, window_seconds)
+    comparisons = len(changes) + 2  # with both sums
     promise = outcome.promise
-    measured = None if promise is None else comparisons.promised(promise, outcome.subject)
-    unpromised = closed(
-        Result.UNPROMISED, _unpromised(outcome), others=_fewest(comparisons.others(spared)), measured=measured
-    )
+    measured = None if promise is None else _promised(changes, comparisons, promise, outcome.subject)
+    others = [compared(change, comparisons) for change in _others(changes, spared)]
+    unpromised = closed(Result.UNPROMISED, _unpromised(outcome), others=_fewest(others), measured=measured)
     return unpromised if promise is None or measured is None else _judged(unpromised, promise, measured)
 
 
@@ -102,69 +98,24 @@ def verdict(promise: Promise, measured: Compared) -> tuple[Result, float] | None
     return Result.KEPT if kept else Result.MISSED, error
 
 
-class _Comparisons:
-    """All quantities that both readings have."""
-
-    def __init__(self, before: Reading, after: Reading, window_seconds: float) -> None:
-        self._before, self._after, self._window_seconds = before, after, window_seconds
-        self._changes = {
-            (measure.quantity, tuple(sorted(measure.subject.items()))): (measure, change)
-            for measure in before.measures
-            if (change := self._change(measure)) is not None
-        }
-
-    def _change(self, measure: Measure) -> LevelChange | None:
-        again = self._after.measure(measure.quantity, measure.subject)
-        if again is None:
-            return None
-        scale = self._before.scale(measure)
-        before = level(self._before, measure, scale, self._window_seconds)
-        after = level(self._after, again, scale, self._window_seconds)
-        return None if before is None or after is None else LevelChange(before, after, self._moved(measure, again))
-
-    def _moved(self, before: Measure, after: Measure) -> float:
-        """By what share another amount of work was asked for: not where clients only waited longer, or less, for it."""
-        moved = [_share(before.bases, after.bases, self._before, self._after)]
-        waited = [reading.measure(WAITED, before.subject) for reading in (self._before, self._after)]
-        if waited[0] is not None and waited[1] is not None:
-            moved.append(_share(waited[0].amounts, waited[1].amounts, self._before, self._after))
-        return min(moved)
-
-    def _compared(self, quantity: str, unit: str, subject: Subject, change: LevelChange) -> Compared:
-        return compared(quantity, unit, subject, change, len(self._changes) + 2)
-
-    def others(self, spared: Collection[Subject]) -> list[Compared]:
-        """What is read and waited by each table but the spared ones, by these together, and what else tells of harm."""
-        others = []
-        for quantity, unit in ((READ, READ_UNIT), (WAITED, WAITED_UNIT)):
-            changes = [
-                (measure.subject, change)
-                for measure, change in self._changes.values()
-                if measure.quantity == quantity and measure.subject not in spared
-            ]
-            others += [self._compared(quantity, unit, subject, change) for subject, change in changes if subject]
-            if changes:
-                subject = OTHERS if spared else {}
-                others.append(self._compared(quantity, unit, subject, sum_of([change for _, change in changes])))
-        for quantity in (LATENCY, CHECKPOINT_AGE):
-            if (known := self._changes.get((quantity, ()))) is not None:
-                others.append(self._compared(quantity, known[0].unit, {}, known[1]))
-        return others
-
-    def promised(self, promise: Promise, subject: Subject) -> Compared | None:
-        """The promised quantity; None where it is not measured."""
-        if promise.quantity in (READ, _IN_ALL, _PART, _AT_MOST):
-            changes = [change for measure, change in self._changes.values() if measure.quantity == READ]
-            return _as_promised(self._compared(READ, READ_UNIT, {}, sum_of(changes)), promise) if changes else None
-        quantity, of = promised_quantity(promise, subject)
-        known = self._changes.get((quantity, tuple(sorted(of.items()))))
-        return None if known is None else self._compared(quantity, known[0].unit, of, known[1])
+def _others(changes: Sequence[LevelChange], spared: Collection[Subject]) -> list[LevelChange]:
+    """Reads and waits of each table but the spared ones, of these together, and what else tells of harm."""
+    others: list[LevelChange] = []
+    for quantity in (READ, WAITED):
+        of_others = [change for change in changes if change.quantity == quantity and change.subject not in spared]
+        others += [change for change in of_others if change.subject]
+        others += [sum_of(of_others, OTHERS if spared else {})] if of_others else []
+    return others + [change for change in changes if change.quantity in (LATENCY, CHECKPOINT_AGE)]
 
 
-def _share(amounts: Sequence[float], again: Sequence[float], before: Reading, after: Reading) -> float:
-    """By what share an amount a second moved, up or down."""
-    rates = sum(amounts) / sum(before.seconds), sum(again) / sum(after.seconds)
-    return max(rates) / min(rates) - 1.0 if min(rates) else math.inf
+def _promised(changes: Sequence[LevelChange], comparisons: int, promise: Promise, subject: Subject) -> Compared | None:
+    """The promised quantity; None where it is not measured."""
+    if promise.quantity in (READ, _IN_ALL, _PART, _AT_MOST):
+        reads = [change for change in changes if change.quantity == READ]
+        return _as_promised(compared(sum_of(reads, {}), comparisons), promise) if reads else None
+    quantity = promised_quantity(promise, subject)
+    change = next((change for change in changes if (change.quantity, change.subject) == quantity), None)
+    return None if change is None else compared(change, comparisons)
 
 
 def _closed(outcome: Outcome, at: float, result: Result, why: str, **measured: object) -> Outcome:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from advisor.contract.recommendation import fingerprint
 from advisor.ledger.entry import (
+    ENTRY,
     Baseline,
     Compared,
     Entry,
     Outcome,
     RememberedFinding,
     Result,
-    line,
     outcome_id,
-    readable,
 )
 from advisor.ledger.ledger import Ledger
 from advisor.ledger.reading import Measure, Work
@@ -26,8 +28,12 @@ Named = TypeVar("Named", Compared, Work, Measure)
 
 
 def recorded_ledger(lines: Iterable[object]) -> Ledger:
-    """The ledger of JSON values."""
-    return Ledger.of(readable(lines))
+    """The ledger of JSON values, as far as this version can read them."""
+    entries: list[Entry] = []
+    for values in lines:
+        with suppress(ValidationError):  # of a later version, which knows more kinds
+            entries.append(ENTRY.validate_python(values))
+    return Ledger.of(entries)
 
 
 def ledger_lines(ledger: Ledger, rules: Collection[str], names: Pseudonyms | None = None) -> list[dict[str, Any]]:
@@ -42,7 +48,7 @@ def ledger_lines(ledger: Ledger, rules: Collection[str], names: Pseudonyms | Non
         names: None for the names as they are.
     """
     entries = ledger.by_key.values() if names is None else _Anonymiser(names, rules).entries(ledger)
-    return [line(entry) for entry in entries]
+    return [entry.model_dump(mode="json") for entry in entries]
 
 
 class _Anonymiser:

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from advisor.files.stored import StoredItems
-from advisor.ledger.entry import ENTRY, line
+from advisor.ledger.entry import ENTRY
 from advisor.ledger.ledger import Ledger
 from exporter.state_file import StateFile
 from tests.advisor.building import RECORDING, capture
@@ -16,7 +16,7 @@ from tests.advisor.building import RECORDING, capture
 def carrying(path: Path, ledger: Ledger, recording: str = RECORDING) -> Path:
     """A capture, as it would be if it had been recorded beside this ledger."""
     *lines, _ = gzip.decompress(capture(recording).read_bytes()).decode().splitlines()
-    lines.append(json.dumps({"ledger": [line(each) for each in ledger.by_key.values()]}))
+    lines.append(json.dumps({"ledger": [entry.model_dump(mode="json") for entry in ledger.by_key.values()]}))
     path.write_text("\n".join([*lines, json.dumps({"end": len(lines)}), ""]))
     return path
 
