@@ -52,7 +52,8 @@ proofs: $(STAMP) ## run a few proofs, as CI does
 	@exec $(BIN)/python -m lab --short $(LAB_ARGS)
 
 lab: $(STAMP)   ## run the published experiments, every proof on all servers, and the long tests (EXPERIMENT=E3, curves or warm-ups, PROOF=<rule> for one)
-	@$(BIN)/python -m lab $(if $(EXPERIMENT),--experiment $(EXPERIMENT)) $(if $(PROOF),--proof $(PROOF)) $(LAB_ARGS)
+	@status=0; $(BIN)/python -m lab $(if $(EXPERIMENT),--experiment $(EXPERIMENT)) $(if $(PROOF),--proof $(PROOF)) $(LAB_ARGS) || status=$$?; \
+	  $(BIN)/python -m tools.docs && exit $$status
 	@$(if $(EXPERIMENT)$(PROOF)$(LAB_ARGS),,$(PYTEST) -m long)
 
 # Two lanes side by side, since loads mostly wait; the last command collects, judges and records. Ctrl-C stops all, and

@@ -45,12 +45,12 @@ from lab import fleet_report, steady
 from lab.bench import report as bench
 from lab.bench.registry import BENCHMARKS
 from lab.curves import report as curves
+from lab.curves import warm_ups_report as warm_ups
 from lab.experiments import report as experiments
 from lab.gauntlet import report as gauntlet
 from lab.harness.watch import RULES_FOLDER, rules
 from lab.outcomes import report as outcomes
 from lab.proofs import report as proofs
-from lab.warm_ups import report as warm_ups
 from tools import generated, man
 
 ROOT = Path(__file__).parent.parent

@@ -1,15 +1,18 @@
-"""Predicted reads against measured ones, and the bounds that they must keep."""
+"""Predicted reads against measured ones, by the model and by a warm-up, and the bounds that they must keep."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
-from lab.harness.records import Data
+from advisor.fleet.capacity import ERRORS, WARM_UPS
+from lab.curves.measure import ONCE, workload_name
+from lab.harness.records import Data, Entries
+from lab.reports import criterion
 from lab.reports.criterion import Criterion
 
 _Judged = TypeVar("_Judged")
@@ -17,6 +20,8 @@ NEAR = 0.02
 """Share of today's reads that makes no size better than another."""
 _DEVIATIONS = 2.0
 """Standard deviations of the counted reads that a measured share may be off by chance."""
+_HELD = 0.9
+"""The least share of smaller pools that read no more than the warm-up's most."""
 
 
 @dataclass(frozen=True)
@@ -148,6 +153,13 @@ def of_jobs(jobs: Mapping[str, Data]) -> Iterator[Criterion]:
         yield Criterion(f"{server}: times that the rule judged", data["judged"], least=1)
 
 
+def broken(entries: Entries) -> Iterator[str]:
+    """The bounds that the curves, the jobs and the warm-ups in the recordings break."""
+    jobs = {entry["server"]: entry["data"] for name, entry in entries.items() if workload_name(name) == ONCE}
+    curves = [entry["data"] for name, entry in entries.items() if workload_name(name) != ONCE]
+    return criterion.broken((*criteria(curves), *of_jobs(jobs), *of_warm_ups(recorded_pools(entries))))
+
+
 def _share(what: str, judged: Sequence[_Judged], holds: Callable[[_Judged], bool], least: float) -> Criterion:
     value = sum(map(holds, judged)) / len(judged) if judged else None
     return Criterion(what, value, least=least, cases=len(judged))
@@ -156,3 +168,66 @@ def _share(what: str, judged: Sequence[_Judged], holds: Callable[[_Judged], bool
 def _median(what: str, judged: Sequence[SizeCase], most: float) -> Criterion:
     value = statistics.median(case.error for case in judged) if judged else None
     return Criterion(what, value, most=most, cases=len(judged))
+
+
+@dataclass(frozen=True)
+class SmallerPool:
+    """A smaller pool than the one whose warm-up predicts its reads, with pages read a lookup.
+
+    Attributes:
+        source: `own` or `peer`, by a Prometheus; `recording`, by the sampler.
+        every: Which points the prediction rests on.
+        share: The pool, as a share of the data, or of the watched pool.
+        measured, expected, most: Pages read a lookup.
+    """
+
+    server: str
+    load: str
+    source: str
+    every: int
+    share: float
+    measured: float
+    expected: float
+    most: float
+
+    @property
+    def error(self) -> float:
+        """Of the expected reads, as a share of the measured ones."""
+        return self.expected / self.measured - 1.0
+
+    @property
+    def held(self) -> bool:
+        """Whether no more was read than the predicted most."""
+        return self.measured <= self.most
+
+    @property
+    def scanned(self) -> bool:
+        """Whether scans ran beside it."""
+        return self.load.endswith("-scans")
+
+
+def tenth(pools: Iterable[SmallerPool]) -> float:
+    """The error that a tenth of the pools exceeds, without its sign."""
+    errors = sorted(abs(pool.error) for pool in pools)
+    return errors[min(len(errors) - 1, int(0.9 * len(errors)))]
+
+
+def of_warm_ups(pools: Sequence[SmallerPool]) -> list[Criterion]:
+    """The bounds: on the error of lookups alone, and on the most that is read, also beside scans."""
+    alone = [pool for pool in pools if not pool.scanned]
+    error = Criterion(
+        "the error that a tenth of the predictions exceeds",
+        tenth(alone) if alone else None,
+        most=ERRORS[WARM_UPS],
+        cases=len(alone),
+    )
+    return [error, _share("pools that read no more than the predicted most", pools, lambda pool: pool.held, _HELD)]
+
+
+def recorded_pools(entries: Entries) -> list[SmallerPool]:
+    """The smaller pools that the warm-ups in the recordings predict."""
+    return [
+        SmallerPool(entry["server"], workload_name(name), "recording", 1, share, measured, expected, most)
+        for name, entry in entries.items()
+        for share, measured, expected, most in entry["data"].get("warm_up", ())
+    ]

@@ -9,12 +9,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from lab.curves import judge, once
-from lab.curves.campaign import GROUP, workload
+from lab.curves import judge
 from lab.curves.judge import SizeCase
 from lab.curves.loads import TpcC, Ycsb
-from lab.curves.measure import OTHERS
-from lab.curves.predict import RULE
+from lab.curves.measure import GROUP, ONCE, OTHERS, workload_name
+from lab.curves.predict import ONCE_TIMES, RULE
 from lab.curves.workloads import WORKLOADS
 from lab.harness import records
 from lab.harness.records import Data
@@ -59,10 +58,10 @@ def jobs(record: Mapping[str, Any]) -> str:
     """What is advised for the job that reads everything once."""
     rows = []
     for server, name in _SERVER_NAMES.items():
-        data = record["parts"][f"{server}, {once.NAME}"]["data"]
+        data = record["parts"][f"{server}, {ONCE}"]["data"]
         curve = data.get("unanswerable") or f"at least {data['least']:.0%} of today's reads"
         rows.append([name, f"{data['judged']} times", f"{data['grown']} times", curve])
-    titles = ["server", f"`{RULE}` judged", "advised a larger pool", f"the curve at {once.TIMES:g} × the size"]
+    titles = ["server", f"`{RULE}` judged", "advised a larger pool", f"the curve at {ONCE_TIMES:g} × the size"]
     return table(titles, rows)
 
 
@@ -145,7 +144,7 @@ def _criteria(record: Mapping[str, Any], servers: Collection[str]) -> list[Crite
         [
             part["data"]
             for name, part in record["parts"].items()
-            if part["server"] in servers and workload(name) != once.NAME
+            if part["server"] in servers and workload_name(name) != ONCE
         ]
     )
 

@@ -1,11 +1,125 @@
-"""The workloads of the miss curves: a load, with or without scans beside it."""
+"""The workloads of the miss curves: a load, with or without scans beside it, and the data that it runs on.
+
+The data are made once for each server, and kept in the cache as data folders of servers that were shut down.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
-from lab.curves.distributions import DISTRIBUTIONS, Distribution
-from lab.curves.loads import CurveLoad, Lookups, Sysbench, TpcC, Ycsb
+from lab.curves.loads import (
+    DISTRIBUTIONS,
+    PAGES,
+    SYSBENCH,
+    YCSB_RECORDS,
+    CurveLoad,
+    Distribution,
+    Lookups,
+    Sysbench,
+    TpcC,
+    Ycsb,
+)
+from lab.harness.workloads import SCHEMA, make_table
+from lab.packages import cache
+from lab.programs import go_tpc, sysbench, ycsb
+from lab.servers import PrivateServer, start
+from lab.servers.sql import execute, query_column
+
+OPTIONS = {
+    "innodb-buffer-pool-size": "240M",
+    "loose-innodb-buffer-pool-chunk-size": "1M",
+    "innodb-flush-log-at-trx-commit": "2",
+    "innodb-flush-method": "O_DIRECT",
+    "innodb-lru-scan-depth": "100",
+    "performance-schema": "ON",
+}
+"""The pool takes any whole number of MiB, and the page cleaner keeps few of its pages free. All else is at its default:
+innodb_old_blocks_time too."""
+SCANNED, SCANNED_PAGES = "report", 2_048
+"""The table that is scanned beside a load."""
+_MADE = 1
+"""Raise it when the data change."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Tables of a load, beside the table that is scanned.
+
+    Attributes:
+        schema: Has the load's tables.
+        today: MiB of the watched pool, a multiple of 4.
+        make: Fills an empty server.
+    """
+
+    schema: str
+    today: int
+    make: Callable[[PrivateServer], None]
+
+
+def _make_pages(server: PrivateServer, pages: Mapping[str, int]) -> None:
+    with server.connect() as connection:
+        for table, count in pages.items():
+            make_table(connection, table, count)
+
+
+DATASETS: Mapping[str, Dataset] = {
+    "tpcc-3": Dataset(go_tpc.SCHEMA, 64, partial(go_tpc.prepare, warehouses=3)),
+    "tpcc-16": Dataset(go_tpc.SCHEMA, 320, partial(go_tpc.prepare, warehouses=16)),
+    "ycsb": Dataset(ycsb.SCHEMA, 48, partial(ycsb.load, records=YCSB_RECORDS)),
+    "sysbench": Dataset(
+        sysbench.SCHEMA, 44, lambda server: sysbench.prepare(server, "oltp_read_write", threads=2, **SYSBENCH)
+    ),
+    "items": Dataset(SCHEMA, 60, partial(_make_pages, pages={"items": PAGES})),
+    "hot-and-cold": Dataset(SCHEMA, 60, partial(_make_pages, pages={"hot": PAGES // 4, "cold": PAGES - PAGES // 4})),
+}
+
+
+def prepared(server: str, name: str) -> Path:
+    """The data folder of a server with a dataset; the first call makes it.
+
+    Raises:
+        UnavailableHere: The server or the program that makes the data is unavailable here.
+    """
+    return cache.kept(f"datasets/{_MADE}/{server}-{name}", partial(_make, server, name)) / "data"
+
+
+def _make(server_name: str, name: str, folder: Path) -> None:
+    with start(server_name, OPTIONS | {"innodb-buffer-pool-size": "1G"}, folder / "data") as server:
+        DATASETS[name].make(server)
+        _make_pages(server, {SCANNED: SCANNED_PAGES})
+        analyses = query_column(
+            server,
+            "SELECT CONCAT('ANALYZE TABLE ', table_schema, '.', table_name) FROM information_schema.tables"
+            f" WHERE table_schema = '{DATASETS[name].schema}'",
+        )
+        execute(server, *analyses, "SET GLOBAL innodb_fast_shutdown = 0", "SHUTDOWN")
+        server.wait()
+    for file in ("error.log", "auto.cnf"):
+        (folder / "data" / file).unlink(missing_ok=True)
+
+
+def read_all(server: PrivateServer, name: str, *, scanned: bool) -> None:
+    """Read each index of a dataset's tables once, so that a pool that holds them all is full at once.
+
+    Args:
+        server: Has the dataset.
+        name: Of the dataset.
+        scanned: Whether to read the table that is scanned, too.
+    """
+    indexes = query_column(
+        server,
+        "SELECT CONCAT(t.table_schema, '.', t.table_name, COALESCE(CONCAT(' FORCE INDEX (', s.index_name, ')'), ''))"
+        " FROM information_schema.tables t LEFT JOIN information_schema.statistics s"
+        " ON s.table_schema = t.table_schema AND s.table_name = t.table_name AND s.seq_in_index = 1"
+        f" WHERE t.table_schema = '{DATASETS[name].schema}' AND (t.table_name <> '{SCANNED}' OR {scanned})",
+    )
+    execute(server, *(f"SELECT COUNT(*) FROM {index}" for index in indexes))
+    if scanned and DATASETS[name].schema != SCHEMA:
+        execute(server, f"SELECT COUNT(*) FROM {SCHEMA}.{SCANNED} FORCE INDEX (PRIMARY)")
+
 
 _LOOKUPS = {
     "uniform": (550, 60.0),
@@ -46,6 +160,10 @@ class CurveWorkload:
     def seconds(self) -> int:
         """That the load lasts at most."""
         return round(PATIENCE * self.rest) + 120
+
+    def mebibytes(self, times: float = 1.0) -> int:
+        """Size of a pool of a multiple of today's size."""
+        return round(times * DATASETS[self.load.dataset].today)
 
 
 def _tpcc(warehouses: int, rest: float) -> CurveWorkload:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from lab.harness.records import Data, Part
+from lab.harness.records import Data, Entries, Part
+from lab.reports import criterion
 from lab.reports.criterion import Criterion
 
 Cell = str | float | int | None
@@ -64,6 +65,13 @@ class Experiment:
     conclude: Callable[[Mapping[str, Data]], Conclusion]
     draw: Callable[[Figure, Data], None]
     size: tuple[float, float] = (9.5, 4.6)
+
+    def broken(self, entries: Entries) -> Iterator[str]:
+        """The criteria that do not hold, once all parts are there."""
+        if len(entries) == len(self.parts):
+            yield from criterion.broken(
+                self.conclude({name: entry["data"] for name, entry in entries.items()}).criteria
+            )
 
     @property
     def about(self) -> str:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import click
 
-from lab.gauntlet.record import GauntletRecord, broken
-from lab.gauntlet.report import line
-from lab.gauntlet.trial import part
+from lab.gauntlet.trial import study
 from lab.gauntlet.workload import SERVERS
 from lab.gauntlet.workloads import MIXES, SEED, workloads
-from lab.harness import records
-from lab.harness.campaign import ATTEMPTS, Campaign, Reporter, interruptible, unfinished
-from lab.harness.records import Part
+from lab.harness.campaign import ATTEMPTS, Campaign
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -49,45 +42,23 @@ def main(  # noqa: PLR0917 - one argument an option
 
     Exit status: 0 every bound is kept, 1 a bound is broken, 2 a server is unavailable here, 130 interrupted.
     """
-    chosen = _parts(names, servers or SERVERS, short=short, seed=seed, number=number)
+    chosen = workloads(seed, number)
+    if unknown := set(names) - {workload.name for workload in chosen}:
+        raise click.UsageError(f"there is no workload {min(unknown)}; see --list")
+    named = [workload for workload in chosen if not names or workload.name in names]
+    studies = [
+        study(server, [workload for workload in named if not short or workload.short == server])
+        for server in servers or SERVERS
+    ]
     if lane is not None:
-        chosen = chosen[lane - 1 :: lanes]
+        lane_parts = [part for study in studies for part in study.parts][lane - 1 :: lanes]
+        studies = [study.only(lambda part: part in lane_parts) for study in studies]
+    campaign = Campaign(studies, attempts=1 if short else ATTEMPTS, fresh=fresh and not listing)
     if listing:
-        click.echo("\n".join(f"{part.takes:5.0f} s  {part}" for part in chosen))
+        campaign.show()
         return
     whole = not (names or servers or short or (seed, number) != (SEED, MIXES))
-    reporter = Reporter(sum(part.takes for part in chosen))
-    with tempfile.TemporaryDirectory(prefix="innodb-advisor-gauntlet-") as own:
-        folder = unfinished("gauntlet") if whole else Path(own)
-        campaign = Campaign(chosen, reporter, folder, attempts=1 if short else ATTEMPTS)
-        if fresh:
-            campaign.forget()
-        with interruptible(reporter):
-            done = campaign.run()
-    results = [(f"{part.part.name} on {part.server}", GauntletRecord.model_validate(part.data)) for part in done]
-    for text in (text for name, record in results for text in line(name, record)):
-        reporter.note(text)
-    if whole and campaign.complete and lane is None:
-        for server in SERVERS:
-            records.save(f"gauntlet/{server}", [part for part in done if part.server == server])
-        campaign.forget()
-        reporter.note("recorded in lab/records/gauntlet; python -m tools.docs brings docs/proofs.md up to date")
-    campaign.exit(broken(results) if lane is None else [])
-
-
-def _parts(names: tuple[str, ...], servers: tuple[str, ...], *, short: bool, seed: int, number: int) -> list[Part]:
-    """The chosen workloads, one server after the other."""
-    known = workloads(seed, number)
-    if unknown := set(names) - {workload.name for workload in known}:
-        raise click.UsageError(f"there is no workload {min(unknown)}; see --list")
-    return [
-        part(workload, server)
-        for server in servers
-        for workload in known
-        if (not names or workload.name in names)
-        and server in workload.servers
-        and (not short or workload.short == server)
-    ]
+    campaign.run(record=whole, share=lane is not None)
 
 
 if __name__ == "__main__":

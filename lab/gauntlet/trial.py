@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 
 import pymysql
 
 from advisor.contract.recommendation import Action, Advice, Change, Effect, Recommendation
 from exporter.server import Server
-from lab.gauntlet.record import FEW, FollowedAdvice, GauntletRecord, PromisedSaving, RoundFigure
+from lab.gauntlet.record import FEW, FollowedAdvice, GauntletRecord, PromisedSaving, RoundFigure, broken
+from lab.gauntlet.report import line
 from lab.gauntlet.rounds import BUSY, MERGES, READ, WRITTEN, LoadRounds, column, noise
 from lab.gauntlet.workload import GauntletWorkload
+from lab.harness.campaign import Study
 from lab.harness.follow import Following
 from lab.harness.measure import Figures
-from lab.harness.records import Data, NotShown, Part
+from lab.harness.records import Data, Entries, NotShown, Part, Say
 from lab.harness.watch import SidecarSampler, judge, rules
 from lab.harness.workloads import make_table, scan
 from lab.processes.program import ProgramFailed
@@ -75,20 +78,34 @@ after their first access displace them, some six a round."""
 
 _FILLER = "filler"
 _POOL_SIZE = "innodb_buffer_pool_size"
-Say = Callable[[str], None]
 Rounds = Sequence[Figures]
 
 
-def part(workload: GauntletWorkload, server: str) -> Part:
-    """A workload on a server, as a part of a campaign."""
+def study(server: str, workloads: Iterable[GauntletWorkload]) -> Study:
+    """The workloads that run on a server."""
+    return Study(
+        [
+            Part(f"gauntlet/{server}", workload.name, server, workload.options_on(server), partial(_run, workload))
+            for workload in workloads
+            if server in workload.servers
+        ],
+        broken=lambda entries: broken(_recorded(entries)),
+        lines=lambda entries: (text for name, record in _recorded(entries) for text in line(name, record)),
+    )
 
-    def run(running: PrivateServer, say: Say) -> Data:
-        try:
-            return trial(workload, running, say).model_dump(mode="json")
-        except (pymysql.MySQLError, ProgramFailed, KeyError) as error:
-            raise NotShown(f"{type(error).__name__}: {error}") from error
 
-    return Part(f"gauntlet/{server}", workload.name, server, workload.options_on(server), run)
+def _run(workload: GauntletWorkload, server: PrivateServer, say: Say) -> Data:
+    try:
+        return trial(workload, server, say).model_dump(mode="json")
+    except (pymysql.MySQLError, ProgramFailed, KeyError) as error:
+        raise NotShown(f"{type(error).__name__}: {error}") from error
+
+
+def _recorded(entries: Entries) -> list[tuple[str, GauntletRecord]]:
+    return [
+        (f"{name} on {entry['server']}", GauntletRecord.model_validate(entry["data"]))
+        for name, entry in entries.items()
+    ]
 
 
 def trial(workload: GauntletWorkload, server: PrivateServer, say: Say) -> GauntletRecord:

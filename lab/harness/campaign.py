@@ -1,22 +1,24 @@
-"""A run over parts. Each result is kept at once, so that an interrupted run can be resumed."""
+"""A run over studies. Each part's entry is kept at once, so that an interrupted run can be resumed."""
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import NoReturn, Self
+from typing import Any, NoReturn, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from lab.harness.records import NotNow, NotShown, Part, PartResult
+from lab.harness import records
+from lab.harness.records import Entries, NotNow, NotShown, Part
 from lab.packages import cache
 from lab.packages.cache import REPOSITORY, UnavailableHere
 from lab.servers import StartError, interrupt_on_signals, start
@@ -26,7 +28,7 @@ FAILED, UNAVAILABLE, INTERRUPTED = 1, 2, 130
 ATTEMPTS = 2
 """A part that fails with `NotShown` is tried once more, and its record says so: other work can disturb a server."""
 CODE = ("advisor", "exporter", "lab", "rules", "tools")
-"""The code that a kept result depends on. When it changes, the parts are run again."""
+"""The code that a kept entry depends on. When it changes, the parts are run again."""
 
 
 class Reporter:
@@ -80,127 +82,171 @@ class Reporter:
         self._progress.advance(self._task, seconds)
 
 
-@contextmanager
-def interruptible(reporter: Reporter) -> Iterator[None]:
-    """For a command line: Ctrl-C and the usual signals end the process, with a note; its servers stop."""
-    interrupt_on_signals()
-    try:
-        yield
-    except KeyboardInterrupt:
-        reporter.note("\ninterrupted; no server is left behind. The same command continues with the rest.")
-        sys.exit(INTERRUPTED)
+@dataclass(frozen=True)
+class Study:
+    """Parts of one group that are measured, judged and recorded together.
+
+    Attributes:
+        parts: In run order.
+        broken: The bounds that entries of some or all parts break, in words.
+        lines: What to print of the entries.
+        finish: Completes the entries, such as by predictions from what was measured.
+    """
+
+    parts: Sequence[Part]
+    broken: Callable[[Entries], Iterable[str]] = lambda _: ()
+    lines: Callable[[Entries], Iterable[str]] = lambda _: ()
+    finish: Callable[[Entries], Entries] = lambda entries: entries
+
+    @property
+    def group(self) -> str:
+        """Of its parts, and of its record."""
+        return self.parts[0].group
+
+    def only(self, chosen: Callable[[Part], bool]) -> Study:
+        """The study of some of its parts."""
+        return replace(self, parts=[part for part in self.parts if chosen(part)])
 
 
 class Campaign:
-    """A run over parts.
+    """A run over studies.
 
     Args:
-        parts: In run order.
-        reporter: Shows the progress.
-        folder: For results until all parts are done.
+        studies: In run order; those without parts are left out.
         attempts: How often a part that fails is tried.
+        fresh: Whether to discard what an interrupted run kept.
     """
 
-    def __init__(
-        self, parts: Sequence[Part], reporter: Reporter, folder: Path | None = None, *, attempts: int = ATTEMPTS
-    ) -> None:
-        self.parts = list(parts)
-        self._reporter = reporter
-        self._folder = folder or unfinished()
+    def __init__(self, studies: Iterable[Study], *, attempts: int = ATTEMPTS, fresh: bool = False) -> None:
+        self._studies = [study for study in studies if study.parts]
+        self._parts = [part for study in self._studies for part in study.parts]
+        self._reporter = Reporter(sum(part.takes for part in self._parts))
         self._attempts = attempts
-        self.done: list[PartResult] = []
-        self.failed: dict[str, str] = {}
-        self.unavailable: dict[str, str] = {}
-        self.not_now: dict[str, str] = {}
+        self._entries: dict[Part, dict[str, Any]] = {}
+        self._not_now: dict[Part, str] = {}
+        self._unavailable: dict[Part, str] = {}
+        self._failed: dict[Part, str] = {}
+        self._broken: list[str] = []
+        if fresh:
+            self._forget()
 
-    def run(self) -> list[PartResult]:
-        """Run the parts without a kept result.
+    def show(self) -> None:
+        """Print the parts with their estimated seconds."""
+        for part in self._parts:
+            self._reporter.note(f"{part.takes:5.0f} s  {part}")
+        minutes = sum(part.takes for part in self._parts) / 60
+        self._reporter.note(f"{len(self._parts)} parts, about {minutes:.0f} minutes")
 
-        Returns:
-            All results, in order. The other parts are in ``failed``, ``unavailable`` and ``not_now``.
+    def run(self, *, record: bool, share: bool = False) -> NoReturn:
+        """Measure the parts, judge and record the studies, and end the process with the exit status.
 
-        Raises:
-            KeyboardInterrupt: The run was interrupted; the next run continues from the kept results.
+        Args:
+            record: Whether complete studies are recorded.
+            share: Whether this is a share of a campaign: a later run collects, judges and records its entries.
         """
-        before = {str(part): kept for part in self.parts if (kept := self._kept(part)) is not None}
-        if before:
-            self._reporter.note(f"{len(before)} of {len(self.parts)} parts were done by an interrupted run")
+        interrupt_on_signals()
+        try:
+            self._measure()
+            if not share:
+                self._conclude(record=record)
+        except KeyboardInterrupt:
+            self._reporter.note("\ninterrupted; no server is left behind. The same command continues with the rest.")
+            sys.exit(INTERRUPTED)
+        self._exit()
+
+    def _measure(self) -> None:
+        self._entries = {part: json.loads(path.read_text()) for part in self._parts if (path := _path(part)).is_file()}
+        if self._entries:
+            self._reporter.note(f"{len(self._entries)} of {len(self._parts)} parts were measured by an earlier run")
         with self._reporter:
-            for part in self.parts:
-                result = before.get(str(part)) or self._do(part)
-                self.done += [] if result is None else [result]
+            for part in self._parts:
+                if part not in self._entries:
+                    self._reporter.begin(str(part))
+                    self._reporter.end(str(part), self._attempt(part))
                 self._reporter.advance(part.takes)
-        return self.done
 
-    @property
-    def complete(self) -> bool:
-        """Whether all parts are done."""
-        return len(self.done) == len(self.parts)
-
-    def exit(self, broken: Sequence[str]) -> NoReturn:
-        """Name the parts without a result and the broken bounds, and end the process with the exit status."""
-        for name, why in self.not_now.items():
-            self._reporter.note(f"not now {name}: {why}")
-        failed = [f"{name}: {why}" for name, why in self.failed.items()] + list(broken)
-        for text in (*(f"{name}: {why}" for name, why in self.unavailable.items()), *failed):
-            self._reporter.note(f"FAILED {text}")
-        self._reporter.note(f"{len(self.done)} of {len(self.parts)} parts done, {len(failed)} failed")
-        sys.exit(FAILED if failed else UNAVAILABLE if self.unavailable else 0)
-
-    def forget(self) -> None:
-        """Remove the kept results."""
-        shutil.rmtree(self._folder, ignore_errors=True)
-
-    def _do(self, part: Part) -> PartResult | None:
+    def _attempt(self, part: Part) -> str:
+        """Run a part until it succeeds, or has failed too often; how it ended."""
         began = time.monotonic()
         for attempt in range(1, self._attempts + 1):
-            self._reporter.begin(str(part))
             try:
-                origin = part.origin() if part.origin else None
-                with start(part.server, part.options, origin=origin) as server:
-                    version = server.version
-                    data = part.run(server, self._reporter.say)
+                with start(part.server, part.options, origin=part.origin() if part.origin else None) as server:
+                    version, data = server.version, part.run(server, self._reporter.say)
             except UnavailableHere as error:
-                self.unavailable[str(part)] = str(error)
-                self._reporter.end(str(part), f"not done: the server is unavailable here: {error}")
-                return None
+                self._unavailable[part] = str(error)
+                return f"not done: the server is unavailable here: {error}"
             except NotNow as error:
-                self.not_now[str(part)] = str(error)
-                self._reporter.end(str(part), f"not now: {error}")
-                return None
+                self._not_now[part] = str(error)
+                return f"not now: {error}"
             except (NotShown, StartError) as error:
-                self.failed[str(part)] = str(error)
-                self._reporter.end(str(part), f"FAILED (attempt {attempt} of {self._attempts}): {error}")
+                self._failed[part] = str(error)
+                self._reporter.note(f"{part}: FAILED (attempt {attempt} of {self._attempts}): {error}")
                 continue
-            self.failed.pop(str(part), None)
-            result = PartResult(part, part.server, version, time.monotonic() - began, attempt, data)
-            self._keep(result)
-            self._reporter.end(str(part), f"{result.seconds:.0f} s")
-            return result
-        return None
+            self._failed.pop(part, None)
+            seconds = time.monotonic() - began
+            self._keep(
+                part,
+                {
+                    "server": part.server,
+                    "version": version,
+                    "seconds": round(seconds, 1),
+                    "attempts": attempt,
+                    "data": data,
+                },
+            )
+            return f"{seconds:.0f} s"
+        return "not done"
 
-    def _path(self, part: Part) -> Path:
-        return (
-            self._folder / part.group / f"{hashlib.sha256((part.name + part.version).encode()).hexdigest()[:16]}.json"
-        )
-
-    def _keep(self, done: PartResult) -> None:
-        path = self._path(done.part)
+    def _keep(self, part: Part, entry: dict[str, Any]) -> None:
+        path = _path(part)
         path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_suffix(".unfinished")
-        unfinished.write_text(json.dumps(done.record()), encoding="utf-8")
+        unfinished.write_text(json.dumps(entry), encoding="utf-8")
         unfinished.rename(path)
+        self._entries[part] = entry
 
-    def _kept(self, part: Part) -> PartResult | None:
-        path = self._path(part)
-        if not path.is_file():
-            return None
-        return PartResult(part=part, **json.loads(path.read_text(encoding="utf-8")))
+    def _conclude(self, *, record: bool) -> None:
+        """Judge the studies, and record the complete ones."""
+        for study in self._studies:
+            done = {part.name: self._entries[part] for part in study.parts if part in self._entries}
+            if not done:
+                continue
+            entries = study.finish(done)
+            for text in study.lines(entries):
+                self._reporter.note(text)
+            self._broken += study.broken(entries)
+            if record and len(entries) == len(study.parts):
+                records.save(study.group, entries)
+                self._reporter.note(f"recorded in lab/records/{study.group}.json")
+        if len(self._entries) == len(self._parts):
+            self._forget(versioned=False)
+
+    def _forget(self, *, versioned: bool = True) -> None:
+        for part in self._parts:
+            if versioned or not part.version:
+                _path(part).unlink(missing_ok=True)
+
+    def _exit(self) -> NoReturn:
+        """Name the parts without an entry and the broken bounds."""
+        for part, why in self._not_now.items():
+            self._reporter.note(f"not now {part}: {why}")
+        failed = [f"{part}: {why}" for part, why in self._failed.items()] + self._broken
+        for text in (*(f"{part}: {why}" for part, why in self._unavailable.items()), *failed):
+            self._reporter.note(f"FAILED {text}")
+        self._reporter.note(f"{len(self._entries)} of {len(self._parts)} parts done, {len(failed)} failed")
+        sys.exit(FAILED if failed else UNAVAILABLE if self._unavailable else 0)
 
 
-def unfinished(name: str = "lab") -> Path:
-    """The folder of this code's kept results in runs of this name; removes those of other code."""
-    folder = cache.folder() / name / _digest()
+def _path(part: Part) -> Path:
+    """The file that keeps a part's entry until its study is recorded; with a version, for good."""
+    name = hashlib.sha256((part.name + part.version).encode()).hexdigest()[:16]
+    return (cache.folder() / part.group if part.version else _unfinished()) / part.group / f"{name}.json"
+
+
+@functools.cache
+def _unfinished() -> Path:
+    """The folder of what this code measured; removes those of other code."""
+    folder = cache.folder() / "lab" / _digest()
     for other in folder.parent.glob("*"):
         if other != folder:
             shutil.rmtree(other, ignore_errors=True)
@@ -208,18 +254,8 @@ def unfinished(name: str = "lab") -> Path:
 
 
 def _digest() -> str:
-    """A digest of the code and the rules: results of other code must not be reused."""
-    root = REPOSITORY
     digest = hashlib.sha256()
-    for path in _sources(root):
-        digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in sorted(path for folder in CODE for path in (REPOSITORY / folder).rglob("*")):
+        if path.suffix in {".py", ".yaml", ".toml"} and "records" not in path.parts:
+            digest.update(str(path.relative_to(REPOSITORY)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
-
-
-def _sources(root: Path) -> Iterable[Path]:
-    for folder in CODE:
-        yield from sorted(
-            path
-            for path in (root / folder).rglob("*")
-            if path.suffix in {".py", ".yaml", ".toml"} and "records" not in path.parts
-        )

@@ -1,11 +1,11 @@
-"""Parts of experiments and proofs, their results, and the records of both in lab/records."""
+"""Parts of experiments and proofs, and the records of what they measured in lab/records."""
 
 from __future__ import annotations
 
 import datetime as dt
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,12 @@ from lab.servers import PrivateServer
 FOLDER = REPOSITORY / "lab" / "records"
 USUAL_SECONDS = 30.0
 
+Say = Callable[[str], None]
+"""Takes a progress message."""
 Data = Mapping[str, Any]
 """A part's measurements: any JSON object."""
+Entries = Mapping[str, Mapping[str, Any]]
+"""By the part's name, its entry in a record: server, version, seconds, attempts, data."""
 
 
 class NotShown(Exception):
@@ -28,7 +32,7 @@ class NotNow(Exception):
     """The machine is not in the state that the part needs, such as idle; the text says its state."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Part:
     """One server's share of an experiment or a proof.
 
@@ -37,16 +41,16 @@ class Part:
         name: Its name, such as `mysql-5.6, pct 37`; it contains the server's name.
         server: Its server, one of `lab.servers.NAMES`.
         options: The server's options.
-        run: The work. Takes the running server and a function for progress messages. Raises `NotShown` or `NotNow`.
+        run: The work on the running server. Raises `NotShown` or `NotNow`.
         origin: Makes a data folder whose copy the server starts on; None for one without data.
-        version: Of the part: a result of another one is not reused.
+        version: Of a measurement that stays valid for other code: a digest of what decides it.
     """
 
     group: str
     name: str
     server: str
     options: Mapping[str, str]
-    run: Callable[[PrivateServer, Callable[[str], None]], Data]
+    run: Callable[[PrivateServer, Say], Data]
     origin: Callable[[], Path] | None = None
     version: str = ""
 
@@ -66,35 +70,9 @@ class Part:
         return f"{self.subject}: {self.name}"
 
 
-@dataclass(frozen=True)
-class PartResult:
-    """A part's measurements, with their origin."""
-
-    part: Part
-    server: str
-    version: str
-    seconds: float
-    attempts: int
-    data: Data
-
-    def record(self) -> dict[str, Any]:
-        """Its entry in a record file."""
-        return {
-            "server": self.server,
-            "version": self.version,
-            "seconds": round(self.seconds, 1),
-            "attempts": self.attempts,
-            "data": self.data,
-        }
-
-
-def save(group: str, done: Sequence[PartResult]) -> None:
-    """Write the results of all parts of a group, such as `experiments/E3`."""
-    record = {
-        "date": dt.datetime.now(tz=dt.UTC).date().isoformat(),
-        "machine": machine(),
-        "parts": {result.part.name: result.record() for result in done},
-    }
+def save(group: str, entries: Entries) -> None:
+    """Write the record of a group, such as `experiments/E3`."""
+    record = {"date": dt.datetime.now(tz=dt.UTC).date().isoformat(), "machine": machine(), "parts": entries}
     path = FOLDER / f"{group}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import click
 
-from lab.harness import records
-from lab.harness.campaign import Campaign, Reporter, interruptible, unfinished
-from lab.harness.records import PartResult
-from lab.outcomes import changed
-from lab.outcomes.followed import LOADS, SERVERS
-from lab.outcomes.record import CHANGES, OUTCOMES, ChangesRecord, OutcomeRecord
+from lab.harness.campaign import Campaign
+from lab.outcomes import changed, followed
+from lab.outcomes.followed import SERVERS
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -30,31 +27,10 @@ def main(servers: tuple[str, ...], fresh: bool) -> None:  # noqa: FBT001 - click
 
     Exit status: 0 all bounds hold, 1 one does not, 2 a server is unavailable here, 130 interrupted.
     """
-    parts = [*(part for load in LOADS for part in load.parts()), *changed.parts()]
-    chosen = [part for part in parts if not servers or part.server in servers]
-    reporter = Reporter(sum(part.takes for part in chosen))
-    campaign = Campaign(chosen, reporter, unfinished(OUTCOMES))
-    if fresh:
-        campaign.forget()
-    with interruptible(reporter):
-        done = campaign.run()
-    broken: list[str] = []
-    for result in done:
-        record = _record(result)
-        reporter.note(f"{result.part.name}: {record}")
-        broken += [f"{result.part.name}: {why}" for why in record.broken()]
-    if campaign.complete and not servers:
-        campaign.forget()
-        if not broken:
-            for group in (OUTCOMES, CHANGES):
-                records.save(group, [result for result in done if result.part.group == group])
-            reporter.note("recorded in lab/records; python -m tools.docs brings docs/proofs.md up to date")
-    campaign.exit(broken)
-
-
-def _record(result: PartResult) -> OutcomeRecord | ChangesRecord:
-    kind = OutcomeRecord if result.part.group == OUTCOMES else ChangesRecord
-    return kind.model_validate(result.data)
+    studies = [
+        study.only(lambda part: not servers or part.server in servers) for study in (followed.study(), changed.study())
+    ]
+    Campaign(studies, fresh=fresh).run(record=not servers, share=bool(servers))
 
 
 if __name__ == "__main__":

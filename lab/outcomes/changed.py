@@ -5,29 +5,38 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import pymysql
 
+from advisor.contract.recommendation import Frozen
 from advisor.ledger import words
 from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.ledger import Ledger
 from advisor.ledger.settling import LIMIT
 from exporter.collectors.variables import VARIABLES
 from exporter.snapshot import Snapshot
-from lab.harness.records import NotShown, Part
+from lab.harness.campaign import Study
+from lab.harness.records import Data, NotShown, Part, Say
 from lab.harness.watch import snapshots
 from lab.harness.workloads import SCHEMA, BackgroundLoad, ask, emptied, look_up_pages, scan
-from lab.outcomes.followed import OPTIONS, PERIOD, SERVERS
-from lab.outcomes.record import CHANGES, ChangesRecord
+from lab.outcomes.followed import OPTIONS, PERIOD, SERVERS, judged
+from lab.proofs import harm
 from lab.proofs.harm import AFTER, BEFORE, OLD_SUBLIST, UNBUFFERED, WINDOW, HarmfulChange, graded, watch_windows
 from lab.proofs.insert_load import BUFFERED, PREPARING, RARELY_MERGED
 from lab.proofs.scans import POOL
+from lab.reports.criterion import Criterion, broken
 from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
+CHANGES = "changes"
+"""lab/records/changes.json."""
+IN_TIME = 3.0 + 2 * harm.PERIOD / WINDOW
+"""Windows within which harm has to be told of: three, and the collections at both ends."""
+LEAST_COMPARED = 10
+"""Changes without effect whose both sides have to be compared on each server: a silence that was never tried is none"""
 WINDOWS = 60
 """Of ordinary work: five hours, where a window has five minutes."""
 PLACEBO = "innodb_io_capacity"
@@ -44,10 +53,46 @@ _BURSTS, _BACKUPS = 12, ((0.25, 0.32), (0.7, 0.77))
 _HISTORY = 2 * LIMIT + 1
 """Windows of the sidecar's history. One of an hour has fewer, so that this asks more of the ledger."""
 
-Say = Callable[[str], None]
+
+class ChangesRecord(Frozen):
+    """Changes under a load, and what the ledger told of them.
+
+    Attributes:
+        about: The load in words.
+        changed: The change, in words or as the statement.
+        windows: How long the load was watched.
+        changes: How many changes there were.
+        compared: Those whose both sides could be compared.
+        told_after: Windows after a change that did harm until that was told of; None where there is no harm.
+        harm: What was told of as harm.
+    """
+
+    about: str
+    changed: str
+    windows: int
+    changes: int
+    compared: int
+    told_after: float | None
+    harm: tuple[str, ...]
+
+    def __str__(self) -> str:
+        told = "no harm" if self.told_after is None else f"harm told after {self.told_after} windows"
+        return f"{told} of {self.changes} changes, {self.compared} compared"
+
+    def broken(self) -> Iterator[str]:
+        """Bounds that do not hold, in words."""
+        if self.told_after is not None:
+            if not self.harm:
+                yield "no harm is told of"
+            yield from broken([Criterion("windows until harm is told of", self.told_after, most=IN_TIME)])
+        elif self.harm:
+            yield f"harm is told of, though the changes have no effect: {self.harm}"
+        else:
+            compared = Criterion("changes that could be compared", self.compared, LEAST_COMPARED, cases=self.changes)
+            yield from broken([compared])
 
 
-def _change(change: HarmfulChange, server: PrivateServer, say: Say) -> ChangesRecord:
+def _change(change: HarmfulChange, server: PrivateServer, say: Say) -> Data:
     """Change a setting that does harm under its load."""
     with change.load(server) as (settle, _):
         settle()
@@ -59,7 +104,7 @@ def _change(change: HarmfulChange, server: PrivateServer, say: Say) -> ChangesRe
     outcome, certain = graded((*before, *after))
     if certain is None:
         raise NotShown(f"no harm was told of: {outcome.result}, {outcome.why}")
-    return ChangesRecord(
+    record = ChangesRecord(
         about=f"{change.condition}.",
         changed=change.statement,
         windows=BEFORE + AFTER,
@@ -68,6 +113,7 @@ def _change(change: HarmfulChange, server: PrivateServer, say: Say) -> ChangesRe
         told_after=round(certain, 2),
         harm=tuple(map(words.rise, outcome.harm)),
     )
+    return record.model_dump(mode="json")
 
 
 class WorkingDay:
@@ -124,7 +170,7 @@ def _back_up(connection: pymysql.Connection[Any], day: WorkingDay) -> None:
     time.sleep(0.5)
 
 
-def _ordinary(server: PrivateServer, say: Say) -> ChangesRecord:
+def _ordinary(server: PrivateServer, say: Say) -> Data:
     """Record ordinary work for hours, and put changes without effect into the recording.
 
     The recording is replayed once for each window between two changes, so that a change comes in each window.
@@ -139,23 +185,24 @@ def _ordinary(server: PrivateServer, say: Say) -> ChangesRecord:
         history = snapshots(server, partial(time.sleep, PERIOD), round(seconds / PERIOD))
     say("changes without effect")
     outcomes: list[Outcome] = []
-    harm: dict[str, str] = {}
+    harms: dict[str, str] = {}
     for shift in range(LIMIT):
         ledger, altered = Ledger(window_seconds=WINDOW), _with_placebos(history, shift)
         for end, latest in enumerate(altered[1:], start=2):
             recent = [snapshot for snapshot in altered[:end] if snapshot.at >= latest.at - _HISTORY * WINDOW]
             ledger, news = ledger.observe(recent, None)
-            harm |= {new.id: f"{new.id}: {new.harm}" for new in news if isinstance(new, Outcome) and new.harm}
+            harms |= {new.id: f"{new.id}: {new.harm}" for new in news if isinstance(new, Outcome) and new.harm}
         outcomes += ledger.outcomes.values()
-    return ChangesRecord(
+    record = ChangesRecord(
         about=ABOUT,
         changed=f"{PLACEBO} in the recording, not on the server",
         windows=WINDOWS,
         changes=len(outcomes),
         compared=sum(outcome.result not in (Result.OPEN, Result.NOT_COMPARABLE) for outcome in outcomes),
         told_after=None,
-        harm=tuple(harm.values()),
+        harm=tuple(harms.values()),
     )
+    return record.model_dump(mode="json")
 
 
 def _with_placebos(history: Sequence[Snapshot], shift: int) -> list[Snapshot]:
@@ -171,23 +218,16 @@ def _with_placebos(history: Sequence[Snapshot], shift: int) -> list[Snapshot]:
     return altered
 
 
-def _part(
-    name: str, server: str, options: Mapping[str, str], work: Callable[[PrivateServer, Say], ChangesRecord]
-) -> Part:
-    return Part(
-        CHANGES,
-        f"{name}, {server}",
-        server,
-        options,
-        lambda running, say: work(running, say).model_dump(mode="json"),
-    )
-
-
-def parts() -> list[Part]:
+def study() -> Study:
     """All changes, on their servers."""
     buffering = PREPARING | RARELY_MERGED | BUFFERED
-    return [
-        *(_part(OLD_SUBLIST.setting, server, POOL, partial(_change, OLD_SUBLIST)) for server in SERVERS),
-        _part(UNBUFFERED.setting, "mysql-9.7", buffering, partial(_change, UNBUFFERED)),
-        *(_part("ordinary work", server, OPTIONS[server], _ordinary) for server in SERVERS),
+
+    def part(name: str, server: str, options: Mapping[str, str], run: Callable[[PrivateServer, Say], Data]) -> Part:
+        return Part(CHANGES, f"{name}, {server}", server, options, run)
+
+    parts = [
+        *(part(OLD_SUBLIST.setting, server, POOL, partial(_change, OLD_SUBLIST)) for server in SERVERS),
+        part(UNBUFFERED.setting, "mysql-9.7", buffering, partial(_change, UNBUFFERED)),
+        *(part("ordinary work", server, OPTIONS[server], _ordinary) for server in SERVERS),
     ]
+    return judged(parts, ChangesRecord.model_validate)

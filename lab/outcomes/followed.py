@@ -8,24 +8,31 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import pymysql
 
-from advisor.contract.recommendation import Advice
-from advisor.ledger.entry import Result
+from advisor.contract.recommendation import Advice, Frozen
+from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.settling import LIMIT
 from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
+from lab.harness.campaign import Study
 from lab.harness.follow import Following
 from lab.harness.measure import CLOCK, Figures, Work, counting, per
-from lab.harness.records import Data, NotShown, Part
+from lab.harness.records import Data, Entries, NotShown, Part, Say
 from lab.harness.watch import judge, reasons, the_rule, watch
 from lab.harness.workloads import BackgroundLoad, emptied, look_up_pages, scan
-from lab.outcomes.record import OUTCOMES, OutcomeRecord
 from lab.proofs.harm import WINDOW, graded
+from lab.reports.criterion import Criterion, broken
 from lab.servers import PrivateServer
 
+OUTCOMES = "outcomes"
+"""lab/records/outcomes.json."""
+MOST_OFF = 0.2
+"""The largest difference between what the ledger measured and what the lab counted, as a share of the count."""
+NEARLY_NOTHING = 0.01
+"""Share of the reads before: fewer are none, for which no share is a bound."""
 SERVERS = ("mysql-9.7", "mariadb-11.8")
 SCANNED, HOT, BATCH = "orders", "items", "archive"
 SCANNED_PAGES, HOT_PAGES, SPREAD_PAGES, BATCH_PAGES = 2_700, 600, 5_000, 4_000
@@ -65,12 +72,52 @@ class FollowedLoad:
     running: Callable[[PrivateServer], AbstractContextManager[RunningLoad]]
     with_batch: bool = False
 
-    def parts(self) -> list[Part]:
-        """One for each server."""
-        return [Part(OUTCOMES, f"{self.name}, {server}", server, OPTIONS[server], self._run) for server in SERVERS]
 
-    def _run(self, server: PrivateServer, say: Callable[[str], None]) -> Data:
-        return _follow(self, server, say).model_dump(mode="json")
+class _JudgedRecord(Protocol):
+    def broken(self) -> Iterator[str]: ...
+
+
+class OutcomeRecord(Frozen):
+    """An outcome of advice that was followed by hand.
+
+    Attributes:
+        about: The load in words.
+        applied: The statements.
+        outcome: As the ledger closed it.
+        counted: Pages read before and after, by the lab's count, in the unit of what the ledger measured.
+        windows: After so many windows it was closed.
+        comparable: Whether the work went on as before.
+    """
+
+    about: str
+    applied: tuple[str, ...]
+    outcome: Outcome
+    counted: tuple[float, float]
+    windows: float
+    comparable: bool
+
+    def __str__(self) -> str:
+        return f"{self.outcome.result}, {self.outcome.why}, counted {self.counted}"
+
+    def broken(self) -> Iterator[str]:
+        """Bounds that do not hold, in words."""
+        outcome, measured = self.outcome, self.outcome.measured
+        if not outcome.followed:
+            yield "the outcome does not say that the advice was followed"
+        if outcome.harm:
+            yield f"harm: {outcome.harm}"
+        if not self.comparable:
+            if outcome.result is not Result.NOT_COMPARABLE:
+                yield f"other work began, and the outcome is {outcome.result}"
+            return
+        if outcome.result is not Result.KEPT or measured is None:
+            yield f"the outcome is {outcome.result}: {outcome.why}"
+            return
+        for what, value, count in zip(
+            ("before", "after"), (measured.before, measured.after), self.counted, strict=True
+        ):
+            most_off = max(MOST_OFF * count, NEARLY_NOTHING * self.counted[0])
+            yield from broken([Criterion(f"reads {what}, by the ledger", value, count - most_off, count + most_off)])
 
 
 @contextmanager
@@ -104,7 +151,7 @@ def _look_up(connection: pymysql.Connection[Any], table: str, pages: int, times:
     look_up_pages(connection, table, [random.randrange(pages) for _ in range(times)])
 
 
-def _follow(load: FollowedLoad, server: PrivateServer, say: Callable[[str], None]) -> OutcomeRecord:
+def _follow(load: FollowedLoad, server: PrivateServer, say: Say) -> Data:
     """Watch a load, follow the advice by hand, and watch what becomes of it.
 
     Raises:
@@ -142,7 +189,7 @@ def _follow(load: FollowedLoad, server: PrivateServer, say: Callable[[str], None
     if outcome.result is Result.OPEN:
         raise NotShown(f"the outcome is open: {outcome.why}")
     pace = 1.0 if load.per_work else per(before, "clock")["done"]
-    return OutcomeRecord(
+    record = OutcomeRecord(
         about=load.about,
         applied=tuple(following.applied),
         outcome=outcome,
@@ -150,6 +197,7 @@ def _follow(load: FollowedLoad, server: PrivateServer, say: Callable[[str], None
         windows=round(((outcome.closed_at or outcome.at) - outcome.at) / WINDOW, 2),
         comparable=not load.with_batch,
     )
+    return record.model_dump(mode="json")
 
 
 def _advice(load: FollowedLoad, history: Sequence[Snapshot]) -> Advice:
@@ -180,3 +228,26 @@ LOADS = (
         with_batch=True,
     ),
 )
+
+
+def study() -> Study:
+    """Each load on each server."""
+    parts = [
+        Part(OUTCOMES, f"{load.name}, {server}", server, OPTIONS[server], partial(_follow, load))
+        for load in LOADS
+        for server in SERVERS
+    ]
+    return judged(parts, OutcomeRecord.model_validate)
+
+
+def judged(parts: Sequence[Part], read: Callable[[Data], _JudgedRecord]) -> Study:
+    """A study whose parts' records have bounds of their own."""
+
+    def records(entries: Entries) -> Iterator[tuple[str, _JudgedRecord]]:
+        return ((name, read(entry["data"])) for name, entry in entries.items())
+
+    return Study(
+        parts,
+        broken=lambda entries: (f"{name}: {why}" for name, record in records(entries) for why in record.broken()),
+        lines=lambda entries: (f"{name}: {record}" for name, record in records(entries)),
+    )

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from advisor.contract.recommendation import tidy
 from lab.harness import records
-from lab.outcomes.changed import WINDOWS
-from lab.outcomes.record import CHANGES, MOST_OFF, OUTCOMES, ChangesRecord, OutcomeRecord
+from lab.outcomes.changed import CHANGES, WINDOWS, ChangesRecord
+from lab.outcomes.followed import MOST_OFF, OUTCOMES, OutcomeRecord
 from lab.proofs.harm import WINDOW
 from lab.reports.markdown import ran_on, table
 

@@ -1,5 +1,6 @@
 """Every rule's proof on real servers."""
 
+from lab.harness.campaign import Study
 from lab.harness.records import Part
 from lab.proofs import (
     blind_spots,
@@ -49,9 +50,9 @@ SHORT = (
 """The parts of the short form. They count pages that no other work on the machine changes."""
 
 
-def parts() -> list[Part]:
-    """All parts, rule by rule: its proofs, and then its counter-proofs, numbered from 1."""
-    return [part for rule in PROVED for part in (*_proofs(rule), *_counter_proofs(rule))]
+def studies() -> list[Study]:
+    """A study for each rule: its proofs, and then its counter-proofs, numbered from 1."""
+    return [Study([*_proofs(rule), *_counter_proofs(rule)]) for rule in PROVED]
 
 
 def _proofs(rule: str) -> list[Part]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lab.curves import judge, measure
+from lab.curves.judge import SmallerPool
+from lab.curves.warm_ups import EVERY, GROUP, LOADS, SCRAPE, SHARES, scraped_pools
 from lab.curves.workloads import WORKLOADS
 from lab.harness import records
 from lab.reports.markdown import ran_on, table
-from lab.warm_ups import judge
-from lab.warm_ups.judge import EVERY, SmallerPool
-from lab.warm_ups.measure import GROUP, SCRAPE, SERVERS, SHARES, loads
 
 _HEAD = """\
 
@@ -22,8 +23,8 @@ of the lab are small: the pages of the server itself, some hundred, are a part o
 """
 _RECORDED = """
 **The recordings of [the miss curve](miss-curve.md#how-it-was-checked).** The pool that was watched from empty
-on foretells the reads in pools of half and three quarters of its size. `make lab EXPERIMENT=curves` measures,
-`python -m lab.warm_ups` judges.
+on foretells the reads in pools of half and three quarters of its size. `make lab EXPERIMENT=curves` measures and
+judges.
 
 """
 _READ_AS = """
@@ -44,14 +45,14 @@ tenth point alone stand for pools that fill sooner, or for scrapes further apart
 
 def section() -> str:
     """The section; empty while there is no record."""
-    recorded, scraped = records.load(judge.RECORDED), records.load(GROUP)
-    if recorded is None and scraped is None:
+    curves, scraped = records.load(measure.GROUP), records.load(GROUP)
+    if curves is None and scraped is None:
         return ""
-    return _HEAD + (_of_recordings(recorded) if recorded else "") + (_through_prometheus(scraped) if scraped else "")
+    return _HEAD + (_of_recordings(curves) if curves else "") + (_through_prometheus(scraped) if scraped else "")
 
 
 def _of_recordings(record: Mapping[str, Any]) -> str:
-    pools = judge.recorded(record)
+    pools = judge.recorded_pools(record["parts"])
     rows = [_row(workload.name, [pool for pool in pools if pool.load == workload.name]) for workload in WORKLOADS]
     rows.append(_row("**without scans**", [pool for pool in pools if not pool.scanned]))
     rows.append(_row("**beside scans**", [pool for pool in pools if pool.scanned]))
@@ -59,7 +60,7 @@ def _of_recordings(record: Mapping[str, Any]) -> str:
 
 
 def _through_prometheus(record: Mapping[str, Any]) -> str:
-    pools = judge.scraped(record)
+    pools = scraped_pools(record["parts"])
     rows = [
         _row(
             f"{title}, {_points(every)}",
@@ -82,7 +83,7 @@ def _row(name: str, pools: Sequence[SmallerPool]) -> list[str]:
     return [
         name,
         str(len(pools)),
-        f"{judge.median(pools):.0%}",
+        f"{statistics.median(map(abs, errors)):.0%}",
         f"{judge.tenth(pools):.0%}",
         f"{min(errors):+.0%} … {max(errors):+.0%}",
         f"{sum(pool.held for pool in pools)} of {len(pools)}",
@@ -98,10 +99,10 @@ def _sizes(pools: Sequence[SmallerPool]) -> str:
     }
     rows = [
         [server, load.name, *(cells.get((server, load.name, share), "–") for share in SHARES)]
-        for server in SERVERS
-        for load in loads()
+        for server in measure.SERVERS
+        for load in LOADS
     ]
-    about = "; ".join(f"{load.name}: {load.about}" for load in loads())
+    about = "; ".join(f"{load.name}: {load.about}" for load in LOADS)
     head = f"Pages read a lookup, foretold and measured, with a pool of so much of the data ({about}):\n\n"
     return head + table(["server", "load", *(f"{share:.0%}" for share in SHARES)], rows)
 

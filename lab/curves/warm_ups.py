@@ -1,4 +1,7 @@
-"""A warm-up that a real Prometheus scrapes from both exporters, and the same load on smaller pools."""
+"""Reads of smaller pools as a restart predicts them: a warm-up that a real Prometheus scrapes from both exporters.
+
+The same load on pools really made so small judges them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import asyncio
 import contextlib
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,13 +21,18 @@ from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.reader import FleetReader
 from advisor.fleet.series import Grid
 from lab.bench import exporters
-from lab.curves.distributions import DISTRIBUTIONS, PAGES, Distribution
-from lab.curves.loads import LookupClient
+from lab.curves import judge, workloads
+from lab.curves.judge import SmallerPool
+from lab.curves.loads import DISTRIBUTIONS, PAGES, Distribution, LookupClient
+from lab.curves.measure import PAGES_OF_MIB, SERVERS, workload_name
+from lab.curves.predict import held_pages, warm_up
+from lab.harness.campaign import Study
 from lab.harness.measure import pool_statistic
-from lab.harness.records import Data, NotShown, Part
+from lab.harness.records import Data, Entries, NotShown, Part, Say
 from lab.harness.workloads import make_table
 from lab.packages.cache import REPOSITORY
 from lab.programs import prometheus
+from lab.reports import criterion
 from lab.servers import PrivateServer
 from lab.servers.sql import global_status
 
@@ -33,24 +41,24 @@ OPTIONS = {
     "innodb-buffer-pool-instances": "1",
     "loose-innodb-buffer-pool-chunk-size": "1M",
     "innodb-flush-method": "O_DIRECT",
-    "innodb-lru-scan-depth": "100",
+    "innodb-lru-scan-depth": workloads.OPTIONS["innodb-lru-scan-depth"],
     "innodb-old-blocks-time": "10",
     "performance-schema": "ON",
 }
-"""The pool takes any whole number of MiB, and the page cleaner keeps few of its pages free. innodb_old_blocks_time is a
-hundredth of its default, since the smaller pools are read anew within seconds, and a usual one within minutes."""
+"""As of the curves, but innodb_old_blocks_time is a hundredth of its default: the smaller pools are read anew within
+seconds, and a usual one within minutes."""
 GROUP = "warm-ups"
-"""lab/records/warm-ups.json."""
-SERVERS = ("mysql-9.7", "mariadb-11.8")
-NAMES = ("hot-spot", "zipf-0.9")
+LOADS = tuple(distribution for distribution in DISTRIBUTIONS if distribution.name in ("hot-spot", "zipf-0.9"))
+"""Each has a known hot set."""
 SHARES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.75)
 """Smaller pools, as shares of the data."""
 POOL = 240
 """MiB of the pool that warms up: it holds all the data."""
+EVERY = (1, 3, 10)
+"""Points that are left: each, each third, each tenth, as of longer scrape intervals or smaller pools."""
 SCRAPE = 2.0
 JOBS = {"own": "innodb", "peer": "mysql"}
 """The exporters, and the job by which Prometheus scrapes each."""
-_PAGES_OF_MIB = 64
 _RATE = 1_200
 """Lookups a second while the pool fills: slow, so that Prometheus sees as many points as of a large pool."""
 _FILLING, _AFTER = 90.0, 8.0
@@ -65,26 +73,42 @@ _RULES = tuple(
 )
 
 
-def loads() -> tuple[Distribution, ...]:
-    """The loads, each of which has a known hot set."""
-    return tuple(distribution for distribution in DISTRIBUTIONS if distribution.name in NAMES)
-
-
-def parts() -> list[Part]:
-    """The measurements: each load on each server."""
-    return [
+def study() -> Study:
+    """Each load on each server."""
+    parts = [
         Part(GROUP, f"{server}, {distribution.name}", server, OPTIONS, partial(measure, distribution))
         for server in SERVERS
-        for distribution in loads()
+        for distribution in LOADS
+    ]
+    return Study(parts, lambda entries: criterion.broken(judge.of_warm_ups(scraped_pools(entries))))
+
+
+def scraped_pools(entries: Entries) -> list[SmallerPool]:
+    """The smaller pools: by each exporter, each thinning, each size that the warm-up came through."""
+    return [
+        pool
+        for part, entry in entries.items()
+        for exporter in entry["data"]["filling"]
+        for every in EVERY
+        for pool in _through_prometheus(part, entry, exporter, every)
     ]
 
 
-def load(part: str) -> str:
-    """The load of a part."""
-    return part.partition(", ")[2]
+def _through_prometheus(part: str, entry: Mapping[str, Any], exporter: str, every: int) -> Iterator[SmallerPool]:
+    server, data = entry["server"], entry["data"]
+    rows = data["filling"][exporter]
+    pages, read, gets = ({row[0]: row[column] for row in rows[::every]} for column in (1, 2, 3))
+    filling = warm_up(pages, read, gets, POOL, mariadb=server.startswith("mariadb"))
+    for share, measured in data["measured"].items():
+        # The server's own pages are in the pool before anything is asked for. Pools a thousand times as large would not
+        # notice them; of these here they are a part, and none that a smaller pool would keep.
+        held = held_pages(mebibytes(float(share))) + rows[0][1]
+        if filling is not None and filling.knows(held):
+            expected, most = (reads(held) * data["accesses"] for reads in (filling.expected, filling.most))
+            yield SmallerPool(server, workload_name(part), exporter, every, float(share), measured, expected, most)
 
 
-def measure(distribution: Distribution, server: PrivateServer, say: Callable[[str], None]) -> Data:
+def measure(distribution: Distribution, server: PrivateServer, say: Say) -> Data:
     """Watch a warm-up, then count the reads of smaller pools under the same load.
 
     Args:
@@ -128,7 +152,7 @@ def measure(distribution: Distribution, server: PrivateServer, say: Callable[[st
 
 def mebibytes(share: float) -> int:
     """The pool of a share of the data."""
-    return round(share * PAGES / _PAGES_OF_MIB)
+    return round(share * PAGES / PAGES_OF_MIB)
 
 
 class Counts(NamedTuple):
