@@ -17,7 +17,7 @@ from advisor.fleet.sections import CHECKPOINT_AGE, SeriesSource, only, partial, 
 from advisor.fleet.series import Grid
 from advisor.observe.window import Window
 from exporter.collectors import BY_NAME
-from exporter.collectors.base import performance_schema_off
+from exporter.collectors.base import SourceUnavailable, require_performance_schema
 from exporter.collectors.data_files import INSTRUMENT, FileReads
 from exporter.collectors.machine import MACHINE, Machine
 from exporter.collectors.pools import BufferPool
@@ -186,9 +186,11 @@ def _failure(
         return ReadOutcome(at, 0.0, "absent", "no series tell the limits of the server's container", _NAME_POD)
     if flag is None:
         return ReadOutcome(at, 0.0, "absent", "no series of mysqld_exporter have it", _RUN_SIDECAR)
-    if "perf_schema" in flag and not server.performance_schema:
-        unavailable = performance_schema_off(server)
-        return ReadOutcome(at, 0.0, unavailable.failure, unavailable.reason, unavailable.cure)
+    if "perf_schema" in flag:
+        try:
+            require_performance_schema(server)
+        except SourceUnavailable as error:
+            return ReadOutcome(at, 0.0, error.failure, error.reason, error.cure)
     succeeded = collectors.get(flag.removeprefix("--"))
     if succeeded is None:
         reason = f"no series of mysqld_exporter's {flag} tell it"

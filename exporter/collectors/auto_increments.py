@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from exporter.anonymisation import columns
 from exporter.collectors.base import KEPT, Collector, of_dictionary
-from exporter.collectors.index_sizes import dictionary_fits
+from exporter.collectors.index_sizes import require_room_for_tables
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, text
 from exporter.snapshot import Table
@@ -34,6 +34,6 @@ AUTO_INCREMENTS = Collector(
     parse,
     privilege="PROCESS ON *.*",
     every=60.0,
-    allowed=dictionary_fits,
+    precondition=require_room_for_tables,
     anonymise=columns(table_name=Pseudonyms.dictionary),
 )

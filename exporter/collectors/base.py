@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from prometheus_client import Metric
 
 from exporter.anonymisation import Anonymiser
 from exporter.connection.bounds import USUAL, Bound
-from exporter.connection.target import Peer
 from exporter.exposition import LabelledValue, MetricType, Spec
-from exporter.linux import process
 from exporter.rows import Rows, Value, credible, number
 from exporter.server import Server
 from exporter.snapshot import ConfiguredMachine, Failure, Index, SectionKey, Snapshot
@@ -36,40 +34,20 @@ OTHER = Index("", "", "__other__")
 """The label values of a sum over all indexes that have no series of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Unavailable:
-    """Why a collector does not run. The fields are those of ReadOutcome."""
+class SourceUnavailable(Exception):
+    """A collector cannot run, or its answer is empty, for a known reason."""
 
-    failure: Failure
-    reason: str
-    cure: str | None = None
-
-
-class Unanswered(Exception):
-    """An answer is empty, and why is known; only ``parse`` raises it."""
-
-    def __init__(self, why: Unavailable) -> None:
-        super().__init__(why.reason)
-        self.why = why
+    def __init__(self, failure: Failure, reason: str, cure: str | None = None) -> None:
+        """The arguments are fields of ReadOutcome."""
+        super().__init__(reason)
+        self.failure: Failure = failure
+        self.reason = reason
+        self.cure = cure
 
 
-@dataclass(frozen=True, slots=True)
-class HostContext:
-    """What a collector that reads the host's files needs to know."""
-
-    peer: Peer
-    """Both ends of the connection to the server."""
-    known: Snapshot
-    """The sections of the collectors that ran before."""
-    configured: ConfiguredMachine
-    root: Path
-    """The root of the host's file system."""
-    find: Callable[[Path, Peer, int | None], int | None] = process.find
-    """Finds the server's process."""
-
-
-HostReader = Callable[[HostContext], Rows | Unavailable]
-
+HostReader = Callable[[Path, int | None, Snapshot, ConfiguredMachine], Rows]
+"""Rows from the root of the host's file system, the server's process if it can be seen, the sections of the collectors
+that ran before, and the user's description of the machine. Raises SourceUnavailable."""
 
 Values = Callable[[Snapshot], Iterable[LabelledValue]]
 """What a metric shows of a snapshot."""
@@ -100,28 +78,6 @@ class SectionMetric(Spec):
                     yield labels if word is None else (*labels, word), value
 
 
-@dataclass(frozen=True, slots=True)
-class Integration(Generic[Section]):
-    """A section that the sidecar itself counts, from one sample to the next."""
-
-    add: Callable[[Section, Section, float], Section]
-    """The section from the last section, a new sample, and the seconds between the two."""
-    restart: Callable[[Sequence[Section]], Sequence[Section]]
-    """Sections from before the sidecar's start, newest first, shifted so that a count that restarts at 0 continues
-    them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Join(Generic[Section]):
-    """For a source that another one completes."""
-
-    source: str
-    """The other collector's name."""
-    parse: Callable[[Sequence[Rows], Any], Section]
-    """The section from the statements' results and the other's last known section, or None. Runs again when that one
-    changes."""
-
-
 def _whole(section: object) -> Iterator[tuple[tuple[str, ...], Any]]:
     """The section as its own only item."""
     yield (), section
@@ -131,11 +87,12 @@ def _whole(section: object) -> Iterator[tuple[tuple[str, ...], Any]]:
 class Collector(SectionKey[Section]):
     """A source of the server's state. Its name is also the name of its section."""
 
-    queries: Callable[[Server], tuple[str, ...] | Unavailable]
-    """The statements for a server, or why there are none."""
-    parse: Callable[[Sequence[Rows]], Section]
-    """The section from the statements' results, in the same order. Raises ValueError, KeyError or IndexError on an
-    answer that it does not understand: it never guesses. Raises Unanswered where an answer is known to be empty."""
+    queries: Callable[[Server], tuple[str, ...]]
+    """The statements for a server. Raises SourceUnavailable if there are none."""
+    parse: Callable[..., Section]
+    """The section from the statements' results, a Rows for each statement; a second argument as ``completed_by`` says.
+    Raises ValueError, KeyError or IndexError on an answer that it does not understand: it never guesses. Raises
+    SourceUnavailable where the reason of an empty answer is known."""
     anonymise: Anonymiser = field(kw_only=True)
     """Removes the owner's names from a result."""
     values: tuple[Value, ...] = ()
@@ -154,16 +111,17 @@ class Collector(SectionKey[Section]):
     instruments: tuple[str, ...] = ()
     """Instruments and consumers of performance_schema that must be on."""
     host_reader: HostReader | None = None
-    """For a source that is not a table of the server: makes the rows to record and parse, from the host's files. Runs
-    in a thread."""
+    """For a source that is not a table of the server: makes the rows to record and parse. Runs in a thread."""
     each_session: bool = False
     """Runs once in every session of the sidecar: each result describes its session only."""
-    allowed: Callable[[Snapshot], Unavailable | None] | None = None
-    """Why it must not run now, from the sections of the collectors before it; None if it may run."""
-    join: Join[Section] | None = None
-    """For a source that another one completes."""
-    integration: Integration[Section] | None = None
-    """For a source that shows only the moment."""
+    precondition: Callable[[Snapshot], None] | None = None
+    """Raises SourceUnavailable if it must not run now, by the sections of the collectors before it."""
+    completed_by: str | None = None
+    """A collector whose last known section, or None, is the second argument of ``parse``. When it changes, the last
+    answer is parsed again."""
+    integrate: Callable[[Section, Section, float], Section] | None = None
+    """For a source that shows only the moment: the section from the last section, a new sample, and the seconds between
+    the two."""
     shorten: Callable[[Rows], Rows] | None = None
     """A result as the stored history keeps it: with the same section, in less space and without clients' statements."""
 
@@ -208,9 +166,14 @@ def fixed(*statements: str) -> Callable[[Server], tuple[str, ...]]:
     return lambda _server: statements
 
 
-def with_performance_schema(*statements: str) -> Callable[[Server], tuple[str, ...] | Unavailable]:
+def with_performance_schema(*statements: str) -> Callable[[Server], tuple[str, ...]]:
     """Statements that read performance_schema, the same for every server that has it switched on."""
-    return lambda server: statements if server.performance_schema else performance_schema_off(server)
+
+    def queries(server: Server) -> tuple[str, ...]:
+        require_performance_schema(server)
+        return statements
+
+    return queries
 
 
 def of_dictionary(statement: str) -> Callable[[Server], tuple[str, ...]]:
@@ -222,14 +185,16 @@ def of_dictionary(statement: str) -> Callable[[Server], tuple[str, ...]]:
     return lambda server: (statement.format(prefix="INNODB_" if server.data_dictionary else "INNODB_SYS_"),)
 
 
-def performance_schema_off(server: Server) -> Unavailable:
-    """The server's performance_schema is off; the cure says where to switch it on."""
+def require_performance_schema(server: Server) -> None:
+    """Raises SourceUnavailable if it is off; the cure says where to switch it on."""
+    if server.performance_schema:
+        return
     cure = "add performance_schema = ON to the server's option file and restart it"
     if server.managed is not None:
         cure = (
             "switch performance_schema on in the service's parameter group, server parameters or flags and restart it"
         )
-    return Unavailable("disabled", "performance_schema is OFF", cure)
+    raise SourceUnavailable("disabled", "performance_schema is OFF", cure)
 
 
 def exact(name: str, characters: int) -> str:

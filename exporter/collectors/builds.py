@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import Row, columns, kept
-from exporter.collectors.base import Collector, Unavailable, performance_schema_off
+from exporter.collectors.base import Collector, require_performance_schema
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, Value, count, count_or_none, number, text
 from exporter.server import Server
@@ -81,10 +81,9 @@ class Builds:
     """Its work and the work of the stages before: InnoDB's own units, about a page each."""
 
 
-def queries(server: Server) -> tuple[str, ...] | Unavailable:
+def queries(server: Server) -> tuple[str, ...]:
     """What builds; and the stage where the server counts its work (MySQL 5.7 and later, MariaDB 10.5.2 and later)."""
-    if not server.performance_schema:
-        return performance_schema_off(server)
+    require_performance_schema(server)
     if not server.at_least(mysql=(5, 7, 0), mariadb=(10, 5, 2)):
         return (OLD_MYSQL_SQL,)
     return (MARIADB_SQL if server.mariadb else MYSQL_SQL, STAGE_SQL)

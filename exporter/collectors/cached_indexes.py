@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import OF_INDEX, OTHER, TOP, Collector, Unavailable, gauge, index_labels
-from exporter.collectors.index_sizes import dictionary_fits
+from exporter.collectors.base import OF_INDEX, OTHER, TOP, Collector, SourceUnavailable, gauge, index_labels
+from exporter.collectors.index_sizes import require_room_for_tables
 from exporter.collectors.indexes import named_tables
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
@@ -40,10 +40,10 @@ class CachedIndexes:
     """All others."""
 
 
-def queries(server: Server) -> tuple[str, ...] | Unavailable:
+def queries(server: Server) -> tuple[str, ...]:
     """The largest indexes by name, and the sum of all."""
     if not server.data_dictionary:
-        return Unavailable("absent", "INNODB_CACHED_INDEXES came with MySQL 8.0; there is no cheap source before")
+        raise SourceUnavailable("absent", "INNODB_CACHED_INDEXES came with MySQL 8.0; there is no cheap source before")
     return SQL, ALL_SQL
 
 
@@ -71,7 +71,7 @@ CACHED_INDEXES = Collector(
     parse,
     privilege="PROCESS ON *.*",
     every=30.0,
-    allowed=dictionary_fits,
+    precondition=require_room_for_tables,
     anonymise=columns(table_name=Pseudonyms.dictionary, index_name=Pseudonyms.index),
     items=_items,
     metrics=(

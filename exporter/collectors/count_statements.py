@@ -13,9 +13,8 @@ from exporter.collectors.base import (
     OF_TABLE,
     TOP,
     Collector,
-    Unavailable,
     counter,
-    performance_schema_off,
+    require_performance_schema,
     summed,
 )
 from exporter.connection.bounds import LARGE
@@ -64,10 +63,10 @@ class CountStatement:
     """Executions that named the clustered index in an index hint."""
 
 
-def queries(server: Server) -> tuple[str, ...] | Unavailable:
+def queries(server: Server) -> tuple[str, ...]:
     """One statement. Only MySQL 8.0 and later keep samples."""
-    sample = _SAMPLE if server.data_dictionary else "NULL"
-    return (SQL.format(sample=sample, kept=KEPT),) if server.performance_schema else performance_schema_off(server)
+    require_performance_schema(server)
+    return (SQL.format(sample=_SAMPLE if server.data_dictionary else "NULL", kept=KEPT),)
 
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, CountStatement]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import columns, kept
-from exporter.collectors.base import Collector, Unavailable, counter, gauge, performance_schema_off
+from exporter.collectors.base import Collector, counter, gauge, require_performance_schema
 from exporter.exposition import LabelledValue
 from exporter.rows import Rows, Value, count, count_or_none, seconds, text
 from exporter.server import Server
@@ -57,10 +57,9 @@ class Ddl:
     """Time spent in these statements, including failed ones."""
 
 
-def queries(server: Server) -> tuple[str, ...] | Unavailable:
+def queries(server: Server) -> tuple[str, ...]:
     """Completed builds; also threads, memory and stages if the server builds in parallel."""
-    if not server.performance_schema:
-        return performance_schema_off(server)
+    require_performance_schema(server)
     return (BUILDS_SQL, THREADS_SQL, MEMORY_SQL, CONSUMER_SQL, STAGES_SQL) if server.parallel_ddl else (BUILDS_SQL,)
 
 

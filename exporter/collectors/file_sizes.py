@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import KEPT, Collector, Unavailable, of_dictionary
-from exporter.collectors.index_sizes import dictionary_fits
+from exporter.collectors.base import KEPT, Collector, SourceUnavailable, of_dictionary
+from exporter.collectors.index_sizes import require_room_for_tables
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
 from exporter.server import Server
@@ -20,10 +20,10 @@ SQL = (
 )
 
 
-def queries(server: Server) -> tuple[str, ...] | Unavailable:
+def queries(server: Server) -> tuple[str, ...]:
     """One statement, with the table's name on this server."""
     if not (server.data_dictionary or server.mariadb):
-        return Unavailable("absent", "MySQL 5.6 has no FILE_SIZE, and 5.7 would make a temporary table on disk")
+        raise SourceUnavailable("absent", "MySQL 5.6 has no FILE_SIZE, and 5.7 would make a temporary table on disk")
     return of_dictionary(SQL)(server)
 
 
@@ -43,6 +43,6 @@ FILE_SIZES = Collector(
     parse,
     privilege="PROCESS ON *.*",
     every=60.0,
-    allowed=dictionary_fits,
+    precondition=require_room_for_tables,
     anonymise=columns(file_name=Pseudonyms.dictionary),
 )

@@ -13,8 +13,7 @@ from exporter.collectors.base import (
     OTHER,
     TOP,
     Collector,
-    Join,
-    Unavailable,
+    SourceUnavailable,
     fixed,
     gauge,
     index_labels,
@@ -215,8 +214,10 @@ def _rows(row: dict[str, Value]) -> int | None:
     return keys + leaf_pages if sampled is not None and count(sampled) < leaf_pages <= keys else keys
 
 
-def dictionary_fits(known: Snapshot) -> Unavailable | None:
-    """Why a table that lists InnoDB's tables or indexes is not read: the server would open each of them.
+def require_room_for_tables(known: Snapshot) -> None:
+    """Raises SourceUnavailable if a table that lists InnoDB's tables or indexes must not be read.
+
+    The server would open each of them.
 
     MySQL's data dictionary keeps at most table_definition_cache tables open (9.7.4, 10,000 tables in a cache of 2,000:
     4 s of its CPU each time, which no limit cuts short).
@@ -225,8 +226,8 @@ def dictionary_fits(known: Snapshot) -> Unavailable | None:
     tables = None if sizes is None else sizes.tables
     cache = number(known.setting("table_definition_cache"))
     if tables is None or cache is None or tables <= cache or not known.server.data_dictionary:
-        return None
-    return Unavailable(
+        return
+    raise SourceUnavailable(
         "disabled",
         f"{tables:,} tables, and room for {cache:,.0f} in table_definition_cache: the server would open them all",
         f"SET GLOBAL table_definition_cache = {tables + tables // 10}",
@@ -284,7 +285,7 @@ INDEX_SIZES = Collector(
     parse,
     privilege="SELECT ON mysql.innodb_index_stats",
     every=30.0,
-    join=Join("table_formats", parse),
+    completed_by="table_formats",
     anonymise=columns(
         database_name=Pseudonyms.schema,
         table_name=Pseudonyms.table,

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import Collector, Unanswered, Unavailable, index_labels, info
-from exporter.collectors.index_sizes import dictionary_fits, largest_indexes
+from exporter.collectors.base import Collector, SourceUnavailable, index_labels, info
+from exporter.collectors.index_sizes import largest_indexes, require_room_for_tables
 from exporter.connection.bounds import LARGE
 from exporter.exposition import LabelledValue
 from exporter.pseudonyms import Pseudonyms
@@ -25,11 +25,6 @@ SQL = (
     " FROM information_schema.{prefix}INDEXES i STRAIGHT_JOIN {tables} t ON t.TABLE_ID = i.TABLE_ID"
     " WHERE i.TYPE & 1 = 0"
     f" LIMIT {MOST + 1}"
-)
-_TOO_MANY = Unavailable(
-    "disabled",
-    f"there are more than {MOST:,} secondary indexes, the most that the sidecar reads",
-    "drop secondary indexes that nothing uses; performance_schema.table_io_waits_summary_by_index_usage counts uses",
 )
 
 TYPES = {"full-text": 32, "spatial": 64, "unique": 2, "virtual": 128, "non-unique": 0}
@@ -59,10 +54,15 @@ def parse(results: Sequence[Rows]) -> Mapping[Index, int]:
     MySQL 8.0 and later name no index of a partitioned table here (seen on 9.7.4).
 
     Raises:
-        Unanswered: There are more than MOST. A part of them would be taken for all of a table's.
+        SourceUnavailable: There are more than MOST. A part of them would be taken for all of a table's.
     """
     if len(results[0].rows) > MOST:
-        raise Unanswered(_TOO_MANY)
+        raise SourceUnavailable(
+            "disabled",
+            f"there are more than {MOST:,} secondary indexes, the most that the sidecar reads",
+            "drop secondary indexes that nothing uses;"
+            " performance_schema.table_io_waits_summary_by_index_usage counts uses",
+        )
     types: dict[Index, int] = {}
     named = cache(from_filename)  # indexes of a table share its names
     for row in results[0]:
@@ -108,7 +108,7 @@ INDEXES = Collector(
     bound=LARGE,
     privilege="PROCESS ON *.*",
     every=60.0,
-    allowed=dictionary_fits,
+    precondition=require_room_for_tables,
     anonymise=columns(table_name=Pseudonyms.dictionary, index_name=Pseudonyms.index),
     metrics=(
         info(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from exporter.collectors.base import Collector, Unanswered, Unavailable, fixed, gauge, optional
+from exporter.collectors.base import Collector, SourceUnavailable, fixed, gauge, optional
 from exporter.collectors.status import STATUS
 from exporter.connection.bounds import LARGE
 from exporter.exposition import LabelledValue
@@ -13,22 +13,21 @@ from exporter.snapshot import Snapshot
 from exporter.status_text import InnodbStatus, parse_text, without_statements
 
 SQL = "SHOW ENGINE INNODB STATUS"
-_EMPTY = Unavailable(
-    "absent",
-    "the text of SHOW ENGINE INNODB STATUS is empty, as a reader instance of Aurora returns it",
-    "watch the writer instance of the cluster; a reader's values are in the other sources",
-)
 
 
 def parse(results: Sequence[Rows]) -> InnodbStatus:
     """The parsed text of the one row's Status column.
 
     Raises:
-        Unanswered: There is no row, or no text in it.
+        SourceUnavailable: There is no row, or no text in it.
     """
     status = next((text(row["status"]) for row in results[0]), "")
     if not status.strip():
-        raise Unanswered(_EMPTY)
+        raise SourceUnavailable(
+            "absent",
+            "the text of SHOW ENGINE INNODB STATUS is empty, as a reader instance of Aurora returns it",
+            "watch the writer instance of the cluster; a reader's values are in the other sources",
+        )
     return parse_text(status)
 
 

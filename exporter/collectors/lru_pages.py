@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from exporter.anonymisation import columns
-from exporter.collectors.base import OTHER, TOP, Collector, Unavailable, exact, gauge, index_labels, summed
+from exporter.collectors.base import OTHER, TOP, Collector, SourceUnavailable, exact, gauge, index_labels, summed
 from exporter.collectors.pools import POOLS
 from exporter.connection.bounds import LARGE
 from exporter.pseudonyms import Pseudonyms
@@ -88,23 +88,22 @@ def _sublists(row: dict[str, Value]) -> SublistPages:
     return SublistPages(pages - old, old)
 
 
-def small_enough(known: Snapshot) -> Unavailable | None:
-    """Why the pool's pages are not read: the pool is too large, or its size is not known."""
+def require_small_pool(known: Snapshot) -> None:
+    """Raises SourceUnavailable if the pool is too large for its pages to be read, or of unknown size."""
     anyway = "restart the sidecar with --collect-lru-pages-anyway"
     size = number(known.setting("innodb_buffer_pool_size"))
     pools = known[POOLS]
     pages = None if pools is None else sum(pool.size_pages for pool in pools)
     if size is None and pages is None:
-        return Unavailable("failed", "the size of the buffer pool is not known, so its pages are not read", anyway)
+        raise SourceUnavailable("failed", "the size of the buffer pool is not known, so its pages are not read", anyway)
     if (size or 0) > LARGEST_POOL or (pages or 0) > LONGEST_LIST:
-        found = f"{size / 2**30:,.1f} GiB" if size is not None else f"{pages:,} pages"
-        return Unavailable(
+        actual = f"{size / 2**30:,.1f} GiB" if size is not None else f"{pages:,} pages"
+        raise SourceUnavailable(
             "disabled",
-            f"the buffer pool is larger than {LARGEST_POOL >> 30} GiB or {LONGEST_LIST:,} pages ({found}): reading its"
+            f"the buffer pool is larger than {LARGEST_POOL >> 30} GiB or {LONGEST_LIST:,} pages ({actual}): reading its"
             " LRU list would hold up the server's own work for too long",
             anyway,
         )
-    return None
 
 
 def _items(lru: LruPages) -> Iterator[tuple[tuple[str, ...], SublistPages]]:
@@ -118,7 +117,7 @@ LRU_PAGES = Collector(
     bound=LARGE,
     privilege="PROCESS ON *.*",
     every=600.0,
-    allowed=small_enough,
+    precondition=require_small_pool,
     anonymise=columns(table_name=Pseudonyms.quoted, index_name=Pseudonyms.index),
     items=_items,
     metrics=(
@@ -132,5 +131,5 @@ LRU_PAGES = Collector(
         ),
     ),
 )
-LRU_PAGES_OF_ANY_POOL = replace(LRU_PAGES, allowed=None)
+LRU_PAGES_OF_ANY_POOL = replace(LRU_PAGES, precondition=None)
 """Whatever the pool's size."""

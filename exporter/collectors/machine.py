@@ -9,23 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from exporter.anonymisation import name_value_pairs
-from exporter.collectors.base import Collector, HostContext, Unavailable, counter, fixed, gauge, info, optional
+from exporter.collectors.base import Collector, SourceUnavailable, counter, fixed, gauge, info, optional
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.exposition import LabelledValue
-from exporter.linux import disks, files, limits
+from exporter.linux import disks, limits
 from exporter.rows import Rows, Value, count, number, text
 from exporter.snapshot import ConfiguredMachine, Snapshot, Storage
 
 CONFIGURATION = "configuration"
 _MYSQL_COUNT = "INNODB_METRICS cpu_n"
-ABSENT = Unavailable(
-    "absent",
-    "the server's process cannot be seen from here, so that its cores, memory and disks are not known",
-    "name them in the configuration: server: {cores: …, memory: …, storage: …}",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +75,29 @@ class Machine:
         return CONFIGURATION if self.storage_configured and self.rotational is not False else self.device_source
 
 
-def read(host: HostContext) -> Rows | Unavailable:
-    """Everything that is known, by the names of Machine's fields; an unknown field has no row."""
-    pid = host.find(host.root, host.peer, files.whole(host.known.setting("port")))
-    machine = {} if pid is None else _of_process(host, pid)
+def read(root: Path, pid: int | None, known: Snapshot, configured: ConfiguredMachine) -> Rows:
+    """Everything that is known, by the names of Machine's fields; an unknown field has no row.
+
+    Args:
+        root: The root of the host's file system.
+        pid: The server's process; None if it cannot be seen.
+        known: The sections of the collectors before this one.
+        configured: The user's description.
+
+    Raises:
+        SourceUnavailable: Nothing is known.
+    """
+    machine = {} if pid is None else _of_process(root, pid, known.setting("datadir"))
     if "cores" not in machine:
-        machine |= _from_server(host)
-    machine |= _configured(host.configured, machine.get)
-    return Rows(("name", "value"), tuple(machine.items())) if machine else ABSENT
+        machine |= _from_server(known)
+    machine |= _configured(configured, machine.get)
+    if not machine:
+        raise SourceUnavailable(
+            "absent",
+            "the server's process cannot be seen from here, so that its cores, memory and disks are not known",
+            "name them in the configuration: server: {cores: …, memory: …, storage: …}",
+        )
+    return Rows(("name", "value"), tuple(machine.items()))
 
 
 def configure(snapshot: Snapshot, configured: ConfiguredMachine) -> Snapshot:
@@ -112,19 +123,19 @@ def _configured(configured: ConfiguredMachine, seen: Callable[[str], Value]) -> 
     return decided
 
 
-def _of_process(host: HostContext, pid: int) -> dict[str, Value]:
+def _of_process(root: Path, pid: int, datadir: str | None) -> dict[str, Value]:
     """The files' description of the process."""
     process: dict[str, Value | None] = {}
-    if (cpu := limits.cpu(host.root, pid)) is not None:
+    if (cpu := limits.cpu(root, pid)) is not None:
         process |= {"cores": cpu.cores, "cores_source": cpu.source, "cpu_seconds": cpu.seconds}
-    if (memory := limits.memory(host.root, pid)) is not None:
+    if (memory := limits.memory(root, pid)) is not None:
         process |= {
             "memory_bytes": memory.bytes,
             "memory_source": memory.source,
             "memory_available_bytes": memory.available_bytes,
         }
-    folder = _folder(host, pid)
-    if folder is not None and (storage := disks.under(host.root, pid, folder)) is not None:
+    folder = _folder(root, pid, datadir)
+    if folder is not None and (storage := disks.under(root, pid, folder)) is not None:
         process |= {
             "filesystem": storage.filesystem,
             "device": storage.device,
@@ -136,18 +147,18 @@ def _of_process(host: HostContext, pid: int) -> dict[str, Value]:
     return {name: value for name, value in process.items() if value is not None}
 
 
-def _folder(host: HostContext, pid: int) -> str | None:
+def _folder(root: Path, pid: int, datadir: str | None) -> str | None:
     """The data folder: the process's working directory, whose path holds no links, unlike the setting's."""
     try:
-        return str((host.root / "proc" / str(pid) / "cwd").readlink())
+        return str((root / "proc" / str(pid) / "cwd").readlink())
     except OSError:  # a process of another account
-        return host.known.setting("datadir")
+        return datadir
 
 
-def _from_server(host: HostContext) -> dict[str, Value]:
+def _from_server(known: Snapshot) -> dict[str, Value]:
     """Cores as the server counted them."""
     # The counter is off by default, and 0 for some seconds after it was enabled (seen on 9.7.4).
-    if counted := (host.known[INNODB_METRICS] or {}).get("cpu_n"):
+    if counted := (known[INNODB_METRICS] or {}).get("cpu_n"):
         return {"cores": counted, "cores_source": _MYSQL_COUNT}
     return {}
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import numbers
-from exporter.collectors.base import Collector, Integration, Unavailable, counter, gauge, performance_schema_off
+from exporter.collectors.base import Collector, SourceUnavailable, counter, gauge, require_performance_schema
 from exporter.rows import Rows, count
 from exporter.server import Server
 
@@ -31,17 +31,18 @@ class ParallelReaders:
     lower bound."""
 
 
-def queries(server: Server) -> tuple[str, ...] | Unavailable:
+def queries(server: Server) -> tuple[str, ...]:
     """One light statement."""
     if not server.parallel_read:
-        return Unavailable("absent", "parallel clustered index reads came with MySQL 8.0.14; MariaDB has none")
+        raise SourceUnavailable("absent", "parallel clustered index reads came with MySQL 8.0.14; MariaDB has none")
     if not server.has("parallel_readers_instrumented"):
-        return Unavailable(
+        raise SourceUnavailable(
             "absent",
             "the parallel readers of MySQL 8.0.14 to 8.0.16 are threads that performance_schema does not know: neither"
             " the threads nor what they read can be counted",
         )
-    return (SQL,) if server.performance_schema else performance_schema_off(server)
+    require_performance_schema(server)
+    return (SQL,)
 
 
 def parse(results: Sequence[Rows]) -> ParallelReaders:
@@ -57,7 +58,7 @@ def add(last: ParallelReaders, sample: ParallelReaders, seconds: float) -> Paral
     return ParallelReaders(sample.threads, last.thread_seconds + area, last.reads_observed + began)
 
 
-def restart(newest_first: Sequence[ParallelReaders]) -> Sequence[ParallelReaders]:
+def shifted_to_zero(newest_first: Sequence[ParallelReaders]) -> Sequence[ParallelReaders]:
     """Counts from before the sidecar's start as negative numbers, so that its own count from 0 continues them.
 
     A drop in the counts is an earlier restart of the sidecar.
@@ -80,7 +81,7 @@ PARALLEL_READERS = Collector(
     queries,
     parse,
     privilege="SELECT ON performance_schema.*",
-    integration=Integration(add, restart),
+    integrate=add,
     anonymise=numbers,
     metrics=(
         gauge("innodb_parallel_read_threads", "Parallel reader threads alive at the last sample.", "threads"),

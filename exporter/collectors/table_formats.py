@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from exporter.anonymisation import columns
 from exporter.collectors.base import Collector, of_dictionary
-from exporter.collectors.index_sizes import TableFormats, dictionary_fits
+from exporter.collectors.index_sizes import TableFormats, require_room_for_tables
 from exporter.connection.bounds import LARGE
 from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
@@ -44,6 +44,6 @@ TABLE_FORMATS = Collector(
     bound=LARGE,
     privilege="PROCESS ON *.*",
     every=300.0,
-    allowed=dictionary_fits,
+    precondition=require_room_for_tables,
     anonymise=columns(table_name=Pseudonyms.dictionary),
 )

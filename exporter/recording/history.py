@@ -15,12 +15,11 @@ from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from operator import methodcaller
-from typing import Any
 
 from prometheus_client import Metric
 
 from exporter.collectors import BY_NAME
-from exporter.collectors.base import Collector, Integration
+from exporter.collectors.parallel_readers import PARALLEL_READERS, shifted_to_zero
 from exporter.exposition import Sample, Spec, assemble
 from exporter.recording.bounds import ReadBudget
 from exporter.recording.file import Recorder, RecordingError, Replayer, TooLarge
@@ -242,18 +241,11 @@ def _in_order(newest_first: Iterable[Snapshot]) -> Iterator[Snapshot]:
         later = snapshot.at
 
 
-def _continued(newest_first: list[Snapshot]) -> list[Snapshot]:
+def _continued(newest_first: Sequence[Snapshot]) -> list[Snapshot]:
     """Snapshots in which the sidecar's own counts lead up to 0, where the new sidecar's counts begin."""
-    for collector in BY_NAME.values():
-        if collector.integration is not None:
-            newest_first = _shifted(newest_first, collector, collector.integration)
-    return newest_first
-
-
-def _shifted(snapshots: list[Snapshot], collector: Collector[Any], integration: Integration[Any]) -> list[Snapshot]:
-    sections = [section for snapshot in snapshots if (section := snapshot[collector]) is not None]
-    shifted = iter(integration.restart(sections))
+    counts = [readers for snapshot in newest_first if (readers := snapshot[PARALLEL_READERS]) is not None]
+    shifted = iter(shifted_to_zero(counts))
     return [
-        snapshot if snapshot[collector] is None else snapshot.with_section(collector, next(shifted))
-        for snapshot in snapshots
+        snapshot if snapshot[PARALLEL_READERS] is None else snapshot.with_section(PARALLEL_READERS, next(shifted))
+        for snapshot in newest_first
     ]

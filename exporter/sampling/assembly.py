@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exporter.collectors import BY_NAME
-from exporter.collectors.base import Collector, Unanswered
+from exporter.collectors.base import Collector, SourceUnavailable
 from exporter.collectors.instrumentation import INSTRUMENTATION
 from exporter.rows import Rows
 from exporter.sampling.history import share
@@ -79,8 +79,8 @@ class Assembler:
         elif answer.failure is None:
             try:
                 section = self._section(answer)
-            except Unanswered as error:
-                outcome = ReadOutcome(answer.at, answer.seconds, error.why.failure, error.why.reason, error.why.cure)
+            except SourceUnavailable as error:
+                outcome = ReadOutcome(answer.at, answer.seconds, error.failure, error.reason, error.cure)
             except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, StopIteration) as error:
                 outcome = ReadOutcome(
                     answer.at,
@@ -113,28 +113,28 @@ class Assembler:
         collector = BY_NAME.get(answer.collector)
         if collector is None:
             raise LookupError(f"no collector of the name {answer.collector!r}")
-        if collector.integration is not None:
+        if collector.integrate is not None:
             return self._integrate(collector, answer)
         digest = _digest(answer.results)
         if digest == self._digests.get(answer.collector):
             return self._sections[answer.collector]  # one object in many snapshots keeps the history small
         section = self._parsed(collector, answer.results)
         self._digests[answer.collector] = digest
-        if collector.join is not None:
+        if collector.completed_by is not None:
             self._results[answer.collector] = answer.results
         return section
 
     def _parsed(self, collector: Collector[Any], results: tuple[Rows, ...]) -> Any:
-        if (join := collector.join) is None:
+        if collector.completed_by is None:
             section = collector.parse(results)
         else:
-            section = join.parse(results, self._before.get(join.source))
+            section = collector.parse(results, self._before.get(collector.completed_by))
         return share(section, self._before.get(collector.name, self._like.get(collector.name)))
 
     def _join(self, changed: str) -> None:
         """Parse the sections that another one, which has changed, completes."""
         for collector in BY_NAME.values():
-            if collector.join is None or collector.join.source != changed or not self._results.get(collector.name):
+            if collector.completed_by != changed or collector.name not in self._results:
                 continue
             read, _ = self._read[collector.name]
             section = self._parsed(collector, self._results[collector.name])
@@ -144,8 +144,8 @@ class Assembler:
     def _integrate(self, collector: Collector[Any], answer: Answer) -> Any:
         section = collector.parse(answer.results)
         last = self._integrated.get(collector.name)
-        if last is not None and collector.integration is not None:
-            section = collector.integration.add(last[1], section, answer.at - last[0])
+        if last is not None and collector.integrate is not None:
+            section = collector.integrate(last[1], section, answer.at - last[0])
         self._integrated[collector.name] = answer.at, section
         return section
 

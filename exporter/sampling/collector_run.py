@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from exporter.collectors.base import Collector, HostContext, HostReader, Unavailable
+from exporter.collectors.base import Collector, HostReader, SourceUnavailable
 from exporter.connection.errors import ConnectionLost, DeadlineExceeded, PrivilegeMissing, ServerError
 from exporter.connection.session import Session
+from exporter.connection.target import Peer
+from exporter.linux import files
 from exporter.linux.process import Finder
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer
@@ -99,47 +101,41 @@ class CollectorRun:
         """
         at, began = self._clock(), time.monotonic()
         session = sessions[0]
-        queries = self._queries(collector, session, known)
-        if isinstance(queries, Unavailable):
-            return Answer(collector.name, at, 0.0, (), queries.failure, queries.reason, queries.cure)
         try:
-            results = tuple(
-                [
-                    await asked.query(collector.name, sql, self._deadline, *collector.values, bound=collector.bound)
-                    for asked in (sessions if collector.each_session else sessions[:1])
-                    for sql in queries
-                ]
-            )
+            if collector.precondition is not None:
+                collector.precondition(known())
+            results = [
+                await asked.query(collector.name, sql, self._deadline, *collector.values, bound=collector.bound)
+                for asked in (sessions if collector.each_session else sessions[:1])
+                for sql in collector.queries(session.server)
+            ]
+            if collector.host_reader is not None:
+                results.append(await self._host_rows(collector.host_reader, session.peer, known()))
         except ConnectionLost:
             raise
+        except SourceUnavailable as error:
+            return Answer(collector.name, at, _since(began), (), error.failure, error.reason, error.cure)
         except ServerError as error:
             cure = grant(collector, session.account) if isinstance(error, PrivilegeMissing) else None
             return Answer(collector.name, at, _since(began), (), failure(error), str(error), cure)
-        if collector.host_reader is not None:
-            host = HostContext(session.peer, known(), self._machine, self._root, self._find)
-            rows = await self._read(collector.host_reader, host)
-            if isinstance(rows, Unavailable):
-                return Answer(collector.name, at, _since(began), (), rows.failure, rows.reason, rows.cure)
-            results = (rows,)
-        return Answer(collector.name, at, _since(began), results)
+        return Answer(collector.name, at, _since(began), tuple(results))
 
-    @staticmethod
-    def _queries(
-        collector: Collector[Any], session: Session, known: Callable[[], Snapshot]
-    ) -> tuple[str, ...] | Unavailable:
-        """The statements, or why the collector does not run."""
-        refused = None if collector.allowed is None else collector.allowed(known())
-        return collector.queries(session.server) if refused is None else refused
+    async def _host_rows(self, read: HostReader, peer: Peer, known: Snapshot) -> Rows:
+        """Rows from the host's files. Raises SourceUnavailable."""
 
-    async def _read(self, reader: HostReader, host: HostContext) -> Rows | Unavailable:
-        """Rows from the host's files."""
+        def rows() -> Rows:
+            pid = self._find(self._root, peer, files.whole(known.setting("port")))
+            return read(self._root, pid, known, self._machine)
+
         try:
             async with asyncio.timeout(self._deadline):
-                return await asyncio.to_thread(reader, host)
+                return await asyncio.to_thread(rows)
         except TimeoutError:
-            return Unavailable("deadline", f"this machine's files were not read within {self._deadline:g} s")
+            reason = f"this machine's files were not read within {self._deadline:g} s"
+            raise SourceUnavailable("deadline", reason) from None
         except (OSError, ValueError, LookupError) as error:
-            return Unavailable("failed", f"cannot read this machine's files: {type(error).__name__}: {error}")
+            reason = f"cannot read this machine's files: {type(error).__name__}: {error}"
+            raise SourceUnavailable("failed", reason) from error
 
 
 def grant(collector: Collector[Any], account: str) -> str | None:

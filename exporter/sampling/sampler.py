@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from exporter.collectors import COLLECTORS
-from exporter.collectors.base import Collector, Unavailable
+from exporter.collectors.base import Collector, SourceUnavailable
 from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.connection.errors import ConnectionLost, QueryFailed, ServerError
 from exporter.connection.pair import SessionPair
@@ -356,11 +356,10 @@ class Sampler:
     async def _start_reader_sampling(self, server: Server) -> None:
         """Start the task that samples the reader threads; after a reconnection, restart it."""
         await self._stop_reader_sampling()
-        queries = PARALLEL_READERS.queries(server)
-        if isinstance(queries, Unavailable):
-            self._take(
-                Answer(PARALLEL_READERS.name, self._clock(), 0.0, (), queries.failure, queries.reason, queries.cure)
-            )
+        try:
+            PARALLEL_READERS.queries(server)
+        except SourceUnavailable as error:
+            self._take(Answer(PARALLEL_READERS.name, self._clock(), 0.0, (), error.failure, error.reason, error.cure))
         else:
             self._reader_sampling = asyncio.create_task(self._sample_readers())
 

@@ -306,7 +306,7 @@ async def test_a_scrape_asks_no_statement_more_and_a_collection_one_in_five_minu
     for _ in range(3):
         await sampler.collect()
     assert heard.names.count("metric_kinds") == 1
-    assert len(METRIC_KINDS.queries(identify({"version": "9.7.4"}))) == 1  # type: ignore[arg-type]
+    assert len(METRIC_KINDS.queries(identify({"version": "9.7.4"}))) == 1
     heard.names.clear()
     snapshot = await sampler.glance()
     assert set(heard.names) <= {each.name for each in COLLECTORS if each.quick} | {"parallel_readers"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from exporter.collectors import COLLECTORS, OPTIONAL, lru_pages
-from exporter.collectors.base import Unavailable
+from exporter.collectors.base import SourceUnavailable
 from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.collectors.table_digests import table_digests
 from exporter.connection import session_settings
@@ -46,9 +47,8 @@ WRITING = re.compile(
 
 def statements(server: Server) -> Iterator[tuple[str, str]]:
     for collector in ALL:
-        queries = collector.queries(server)
-        if not isinstance(queries, Unavailable):
-            for sql in queries:
+        with suppress(SourceUnavailable):
+            for sql in collector.queries(server):
                 yield collector.name, sql
     own = (session_settings.second_sql(server, float(PATIENT.removesuffix("s"))), session_settings.check_sql(server))
     for sql in (session_settings.FIRST_SQL, IDENTITY_SQL, *own):

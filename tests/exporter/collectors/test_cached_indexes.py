@@ -5,13 +5,13 @@ import pytest
 
 from exporter.collectors import cached_indexes
 from exporter.collectors.base import TOP
-from exporter.collectors.cached_indexes import CachedIndexes
+from exporter.collectors.cached_indexes import CACHED_INDEXES, CachedIndexes
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
-from exporter.server import identify
 from exporter.snapshot import Index
 from lab.harness import workloads
 from lab.servers import PrivateServer
+from tests.exporter.collectors.refusal import refusal
 from tests.exporter.exposition import exposed
 
 
@@ -25,7 +25,7 @@ def parsed(*rows: tuple[str, str, int]) -> CachedIndexes:
     [("5.7.44", "absent"), ("8.0.11", None), ("26.7.0", None), ("11.8.6-MariaDB", "absent")],
 )
 def test_only_servers_with_the_table_are_asked(version: str, failure: str | None) -> None:
-    assert getattr(cached_indexes.queries(identify({"version": version})), "failure", None) == failure
+    assert refusal(CACHED_INDEXES, version=version) == failure
 
 
 def test_indexes_are_told_apart_by_case_and_partitions_are_not() -> None:

@@ -24,9 +24,8 @@ T = Table(SCHEMA, "t")
 
 
 def statement_of(server: PrivateServer) -> str:
-    found = count_statements.queries(identify({"version": server.version, "performance_schema": "ON"}))
-    assert isinstance(found, tuple)
-    return found[0]
+    [sql] = count_statements.queries(identify({"version": server.version, "performance_schema": "ON"}))
+    return sql
 
 
 @pytest.fixture(scope="module")

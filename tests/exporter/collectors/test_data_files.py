@@ -5,6 +5,7 @@ from exporter.collectors.data_files import DATA_FILES, FileReads
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Snapshot
+from tests.exporter.collectors.refusal import refusal
 from tests.exporter.exposition import samples
 
 SERVER = identify({"version": "9.7.4", "performance_schema": "ON"})
@@ -26,7 +27,7 @@ def test_reads_and_their_time_are_exposed() -> None:
 
 
 def test_without_performance_schema_it_does_not_run() -> None:
-    assert getattr(DATA_FILES.queries(identify({"version": "9.7.4"})), "failure", None) == "disabled"
+    assert refusal(DATA_FILES, version="9.7.4") == "disabled"
 
 
 @pytest.mark.parametrize("row", [[None, 1, 1], [1, 1, -1]], ids=["NULL", "negative"])

@@ -14,6 +14,7 @@ from exporter.server import identify
 from exporter.snapshot import Snapshot
 from lab.harness import workloads
 from lab.servers import PrivateServer
+from tests.exporter.collectors.refusal import refusal
 from tests.exporter.exposition import exposed
 from tests.waiting import until
 
@@ -50,8 +51,7 @@ def builds(*row: int) -> Rows:
 def test_only_servers_with_performance_schema_are_asked(
     version: str, performance_schema: str, failure: str | None
 ) -> None:
-    server = identify({"version": version, "performance_schema": performance_schema})
-    assert getattr(ddl.queries(server), "failure", None) == failure
+    assert refusal(DDL, version=version, performance_schema=performance_schema) == failure
 
 
 def test_without_parallel_builds_completed_builds_are_known() -> None:

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from exporter.collectors import index_sizes, indexes, variables
-from exporter.collectors.base import Unanswered
-from exporter.collectors.index_sizes import IndexSize, IndexSizes, dictionary_fits
+from exporter.collectors.base import SourceUnavailable
+from exporter.collectors.index_sizes import IndexSize, IndexSizes, require_room_for_tables
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Index, Snapshot
@@ -51,7 +51,7 @@ def test_partitions_are_one_table_and_the_servers_own_tables_are_left_out() -> N
 def test_a_part_of_the_indexes_is_not_taken_for_all() -> None:
     columns, rows = ["table_name", "index_name", "type"], [["shop/t", f"k{n}", 0] for n in range(indexes.MOST + 1)]
     assert len(indexes.parse([Rows.of(columns, rows[:-1])])) == indexes.MOST
-    with pytest.raises(Unanswered, match=r"more than 30,000 secondary indexes, the most that the sidecar reads"):
+    with pytest.raises(SourceUnavailable, match=r"more than 30,000 secondary indexes, the most that the sidecar reads"):
         indexes.parse([Rows.of(columns, rows)])
 
 
@@ -182,11 +182,11 @@ def test_a_dictionary_that_does_not_fit_is_not_read(server: PrivateServer, fetch
         settings = {"table_definition_cache": str(cache)}
         return Snapshot(0.0, identity, "", sections={"variables": settings, "index_sizes": sizes})
 
-    assert dictionary_fits(known(2000, 2000)) is None
-    refused = dictionary_fits(known(10_000, 2000))
-    assert refused is not None
-    assert refused.failure == "disabled"
-    assert refused.cure == "SET GLOBAL table_definition_cache = 11000"
+    require_room_for_tables(known(2000, 2000))
+    with pytest.raises(SourceUnavailable) as refused:
+        require_room_for_tables(known(10_000, 2000))
+    assert refused.value.failure == "disabled"
+    assert refused.value.cure == "SET GLOBAL table_definition_cache = 11000"
     settings = variables.parse([fetch(server, variables.SQL)])
     assert int(settings["table_definition_cache"]) >= 400
     counted = index_sizes.parse([fetch(server, sql) for sql in SIZES])

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from exporter.collectors import COLLECTORS, lru_pages, pools
-from exporter.collectors.base import TOP
+from exporter.collectors.base import TOP, SourceUnavailable
 from exporter.collectors.lru_pages import LRU_PAGES, LRU_PAGES_OF_ANY_POOL, LruPages, SublistPages
 from exporter.collectors.pools import BufferPool
 from exporter.recording.file import Recorder, replay
@@ -196,12 +196,13 @@ def test_the_pages_of_a_large_pool_are_not_read_unless_forced(
     size: int | None, pages: int | None, *, allowed: bool
 ) -> None:
     variables = None if size is None else {"innodb_buffer_pool_size": str(size)}
-    refused = lru_pages.small_enough(known(variables, pages))
-    assert (refused is None) is allowed
-    if refused is not None:
-        assert refused.cure is not None
-        assert "--collect-lru-pages-anyway" in refused.cure
-    assert LRU_PAGES_OF_ANY_POOL.allowed is None
+    cure = None
+    try:
+        lru_pages.require_small_pool(known(variables, pages))
+    except SourceUnavailable as error:
+        cure = error.cure
+    assert cure == (None if allowed else "restart the sidecar with --collect-lru-pages-anyway")
+    assert LRU_PAGES_OF_ANY_POOL.precondition is None
     assert LRU_PAGES_OF_ANY_POOL.name == LRU_PAGES.name
 
 

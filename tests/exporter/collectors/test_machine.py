@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from exporter.collectors import machine
-from exporter.collectors.base import HostContext, Unavailable
+from exporter.collectors.base import SourceUnavailable
 from exporter.collectors.machine import MACHINE, Machine
 from exporter.connection.target import Peer, Target, from_dsn
+from exporter.linux import process
 from exporter.recording.file import Recorder, replay
 from exporter.rows import Rows
 from exporter.sampling.collector_run import CollectorRun
@@ -36,16 +37,10 @@ FOUND = "block device of the data folder"
 DISK = Machine(filesystem="ext4", device="nvme0n1", device_source=FOUND, rotational=False)
 
 
-def here(root: Path, configured: ConfiguredMachine = NOTHING, **known: Any) -> HostContext:
-    """Process 42 is at the other end of a Unix socket."""
+def read(root: Path, configured: ConfiguredMachine = NOTHING, **known: Any) -> Machine:
+    """The machine of process 42, which is at the other end of a Unix socket."""
     snapshot = Snapshot(1.0, identify({"version": "9.7.4"}), "a@b", sections=known)
-    return HostContext(Peer(pid=42), snapshot, configured, root)
-
-
-def read(there: HostContext) -> Machine:
-    rows = machine.read(there)
-    assert isinstance(rows, Rows)
-    return machine.parse([rows])
+    return machine.parse([machine.read(root, process.find(root, Peer(pid=42), None), snapshot, configured)])
 
 
 @pytest.fixture
@@ -89,30 +84,30 @@ TRUE = Machine(
 
 
 def test_everything_is_read_from_the_servers_process(tree: Tree) -> None:
-    assert read(here(tree.root)) == TRUE
+    assert read(tree.root) == TRUE
 
 
 def test_the_configuration_does_not_replace_what_was_read(tree: Tree) -> None:
-    found = read(here(tree.root, SAID, innodb_metrics={"cpu_n": 64}))
+    found = read(tree.root, SAID, innodb_metrics={"cpu_n": 64})
     assert found == Machine(**{**{name: getattr(TRUE, name) for name in TRUE.__slots__}, "storage_configured": "hdd"})
 
 
 def test_the_setting_names_the_data_folder_where_the_process_may_not_be_looked_into(tree: Tree) -> None:
     (tree.root / "proc/42/cwd").unlink()
-    assert read(here(tree.root, variables={"datadir": "/data/mysql/"})).device == "sda"
-    assert read(here(tree.root, variables={"datadir": "/var/lib/mysql/"})).filesystem == "overlay"
-    assert read(here(tree.root)).filesystem is None
+    assert read(tree.root, variables={"datadir": "/data/mysql/"}).device == "sda"
+    assert read(tree.root, variables={"datadir": "/var/lib/mysql/"}).filesystem == "overlay"
+    assert read(tree.root).filesystem is None
 
 
 def test_the_configuration_fills_what_cannot_be_read(tmp_path: Path) -> None:
-    assert read(here(tmp_path, SAID)) == Machine(
+    assert read(tmp_path, SAID) == Machine(
         cores=3.0,
         cores_source="configuration",
         memory_bytes=7 * GIB,
         memory_source="configuration",
         storage_configured="hdd",
     )
-    assert read(here(tmp_path, ConfiguredMachine(storage="ssd"))) == Machine(storage_configured="ssd")
+    assert read(tmp_path, ConfiguredMachine(storage="ssd")) == Machine(storage_configured="ssd")
 
 
 def test_a_recording_gets_the_configured_machine_by_the_same_precedence() -> None:
@@ -135,18 +130,16 @@ def test_a_recording_gets_the_configured_machine_by_the_same_precedence() -> Non
 
 
 def test_without_either_the_servers_own_count_of_cores_is_taken(tmp_path: Path) -> None:
-    counted = here(tmp_path, innodb_metrics={"cpu_n": 8})
-    assert read(counted) == Machine(cores=8.0, cores_source="INNODB_METRICS cpu_n")
-    assert read(here(tmp_path, SAID, innodb_metrics={"cpu_n": 8})).cores_source == "configuration"
+    assert read(tmp_path, innodb_metrics={"cpu_n": 8}) == Machine(cores=8.0, cores_source="INNODB_METRICS cpu_n")
+    assert read(tmp_path, SAID, innodb_metrics={"cpu_n": 8}).cores_source == "configuration"
 
 
 @pytest.mark.parametrize("known", [{}, {"innodb_metrics": {}}, {"innodb_metrics": {"cpu_n": 0}}])
 def test_nothing_known_is_absent_with_a_cure(tmp_path: Path, known: dict[str, Any]) -> None:
-    lack = machine.read(here(tmp_path, **known))
-    assert isinstance(lack, Unavailable)
-    assert lack.failure == "absent"
-    assert "cannot be seen from here" in lack.reason
-    assert lack.cure == "name them in the configuration: server: {cores: …, memory: …, storage: …}"
+    with pytest.raises(SourceUnavailable, match="cannot be seen from here") as lack:
+        read(tmp_path, **known)
+    assert lack.value.failure == "absent"
+    assert lack.value.cure == "name them in the configuration: server: {cores: …, memory: …, storage: …}"
 
 
 @pytest.mark.parametrize("rows", [[], [["weather", "fine"]], [["storage_configured", "tape"]], [["memory_bytes", "x"]]])
@@ -290,7 +283,7 @@ async def test_a_server_behind_a_tunnel_is_not_looked_for_here(server: PrivateSe
         assert snapshot[MACHINE] is None
         assert snapshot.outcomes["machine"].failure == "absent"
         assert "configuration" in (snapshot.outcomes["machine"].cure or "")
-        assert (await told.collect())[MACHINE] == read(here(Path("/nowhere"), SAID))
+        assert (await told.collect())[MACHINE] == read(Path("/nowhere"), SAID)
         for sampler in (bare, told):
             await sampler.close()
 
@@ -317,13 +310,13 @@ async def test_files_that_hang_end_at_the_deadline() -> None:
     """Each collector is run on its own, so no other source waits for them."""
     released = threading.Event()
 
-    def hang(_: HostContext) -> Rows:
+    def hang(*_: object) -> Rows:
         assert released.wait(DEADLINE)
         return Rows((), ())
 
     run = CollectorRun(0.0, NOTHING, time.time, Path("/"))
-    session: Any = SimpleNamespace(server=None, peer=None)
-    collector = replace(MACHINE, queries=lambda _: (), allowed=None, host_reader=hang)
+    session: Any = SimpleNamespace(server=None, peer=Peer())
+    collector = replace(MACHINE, queries=lambda _: (), precondition=None, host_reader=hang)
     known = Snapshot(1.0, identify({"version": "9.7.4"}), "a@b")
     answer = await run.run(collector, (session,), lambda: known)
     released.set()

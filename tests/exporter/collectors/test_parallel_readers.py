@@ -8,8 +8,7 @@ from exporter.collectors.parallel_readers import (
     ParallelReaders,
     add,
     parse,
-    queries,
-    restart,
+    shifted_to_zero,
 )
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
@@ -17,6 +16,7 @@ from exporter.server import identify
 from exporter.snapshot import Snapshot
 from lab.harness import workloads
 from lab.servers import PrivateServer
+from tests.exporter.collectors.refusal import refusal
 from tests.exporter.exposition import exposed
 from tests.waiting import until
 
@@ -65,7 +65,7 @@ def test_a_clock_that_is_set_back_subtracts_nothing() -> None:
     ],
 )
 def test_only_servers_with_parallel_reads_are_asked(variables: dict[str, str], failure: str | None) -> None:
-    assert getattr(queries(identify(variables)), "failure", None) == failure
+    assert refusal(PARALLEL_READERS, **variables) == failure
 
 
 def test_a_sample_holds_the_number_of_threads() -> None:
@@ -101,6 +101,6 @@ def test_threads_and_their_sums_are_exposed() -> None:
 
 def test_counts_of_earlier_sidecars_lead_up_to_0() -> None:
     newest_first = [ParallelReaders(0, 2.0, 1), ParallelReaders(4, 1.0, 1), ParallelReaders(0, 7.0, 3)]
-    shifted = restart(newest_first)
+    shifted = shifted_to_zero(newest_first)
     assert [(each.thread_seconds, each.reads_observed) for each in shifted] == [(0.0, 0), (-1.0, 0), (-1.0, 0)]
     assert [each.threads for each in shifted] == [0, 4, 0]
