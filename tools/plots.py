@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MultipleLocator
 
 from advisor.models.lru import simulation
-from advisor.models.lru.instance import FRAGMENTS, Instance
+from advisor.models.lru.instance import Instance
 from advisor.models.lru.popularity import groups
 from advisor.models.lru.scanning import ScanPass
 from advisor.models.lru.scenario import Pass, Pool, Scan, Scenario
@@ -53,7 +53,9 @@ def e3_list() -> Data:
     scenario = saved("seed-002-steps").scenario
     table = scenario.steps[-1]
     assert isinstance(table, Scan)  # noqa: S101 - it is what the experiment scans
-    instance = Instance(scenario.pool, scenario.pool.pages)
+    sizes = scenario.sizes()
+    pages = {name: groups(size, 0, skewed=False) for name, size in sizes.items()}
+    instance = Instance(scenario.pool, pages, dict.fromkeys(sizes, 1.0), count=1)
     return {
         "pool": scenario.pool.pages,
         "passes": [_layers(instance, table.scan) for scanned in _scanned(instance, scenario) if scanned == table.scan],
@@ -109,19 +111,9 @@ def _scanned(instance: Instance, scenario: Scenario) -> Iterator[str]:
     now = 0.0  # ms
     for step in scenario.flat():
         assert isinstance(step, Scan)  # noqa: S101 - the steps of E3 are scans
-        lasts = step.seconds * 1000
-        ScanPass(
-            instance,
-            step.scan,
-            groups(step.pages, 0, skewed=False),
-            start=now,
-            page_ms=lasts / step.pages,
-            end=float(step.pages),
-            fetch=step.fetch,
-            unread=float(FRAGMENTS + instance.area),
-        ).run()
+        ScanPass(instance, step, now).run()
         instance.list.tidy()
-        now += lasts + step.gap_seconds * 1000
+        now += (step.seconds + step.gap_seconds) * 1000
         yield step.scan
 
 

@@ -6,7 +6,7 @@ import contextlib
 import logging
 from collections.abc import Iterator
 
-from advisor.models.lru.errors import TooManySteps
+from advisor.models.lru.instance import TooManySteps
 
 log = logging.getLogger(__name__)
 

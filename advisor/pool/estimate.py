@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from advisor.facts import Facts, facts
-from advisor.models.lru.errors import TooManySteps
+from advisor.models.lru.instance import TooManySteps
 from advisor.models.lru.popularity import Pages
 from advisor.observe.window import Window
 from advisor.pool import bounds

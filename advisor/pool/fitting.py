@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
-from advisor.models.lru.errors import TooManySteps
+from advisor.models.lru.instance import TooManySteps
 from advisor.models.lru.popularity import Pages
 from advisor.models.lru.scenario import MOST_PAGES
 from advisor.pool import bounds

@@ -216,11 +216,11 @@ def predict(
     else:
         simulation = run(workload, pool)
     after = simulation.passes[-passes_of(then) :] if changes else simulation.passes
-    others = [simulation.resident[name] for name in (LOOKED_UP, OTHER) if name in simulation.resident]
+    others = [simulation.pages_of(name) for name in (LOOKED_UP, OTHER)]
     return Prediction(
         rates=rates(then, simulation.passes),
-        others=sum(sublists.young + sublists.old for sublists in others),
-        young=sum(sublists.young for sublists in others),
+        others=sum(young + old for young, old in others),
+        young=sum(young for young, _ in others),
         until_cached={
             scan.name: _until_cached(scan.pages, [one for one in after if one.object == scan.name])
             for scan in then.scans

@@ -1,12 +1,13 @@
-"""One buffer pool instance: its LRU list, its free list, its clock and its settings."""
+"""A buffer pool instance: its LRU list, its free list, its clock and its settings."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from advisor.models.lru.errors import TooManySteps
 from advisor.models.lru.list import LruList
+from advisor.models.lru.popularity import PageGroup
 from advisor.models.lru.runs import NOTHING
 from advisor.models.lru.scenario import Pool
 from exporter.midpoint import MINIMUM_LENGTH, MINIMUM_YOUNG, RATIO_DIVISOR, TOLERANCE, old_ratio
@@ -21,9 +22,13 @@ FLUID = 64
 """A free list that many times smaller than the pool is refilled continuously in the model, not in batches."""
 
 
+class TooManySteps(Exception):
+    """A simulation takes more steps than it may; the text says how many it would take."""
+
+
 @dataclass(slots=True)
 class PageCounts:
-    """Pages read and promoted so far."""
+    """Pages read and promoted during a pass."""
 
     read: float = 0.0
     made_young: float = 0.0
@@ -31,25 +36,39 @@ class PageCounts:
 
 
 class Instance:
-    """One buffer pool instance.
+    """Buffer pool instances that are alike, simulated as one.
 
     Args:
         pool: The settings.
-        pages: Its share of the pool.
+        groups: The pages of each object in all instances.
+        shares: The share of each object, 0 to 1, that one of these instances holds.
+        count: The number of these instances.
         most_steps: Steps that it may take.
 
     Attributes:
+        pages: Size of one instance.
+        groups: The pages of each object in one instance.
         clock: Evictions so far: freed_page_clock.
         distance: Evictions until a young page is moved to the head again (buf_page_peek_if_young).
         area: Pages of a linear read-ahead (read_ahead_area).
+        unread: Pages at the beginning of an object that read-ahead never brings.
         usual: Pages that a pass reads on average.
         due: Time of the page cleaner's next refill, ms; only where it refills by the clock.
         carried: Share of the pages just read that the midpoint passes during a refill.
         steps: Events of scans and slices of lookups so far: what the simulation costs.
     """
 
-    def __init__(self, pool: Pool, pages: int, most_steps: float = math.inf) -> None:
-        self.pages = pages
+    def __init__(
+        self,
+        pool: Pool,
+        groups: Mapping[str, Sequence[PageGroup]],
+        shares: Mapping[str, float],
+        count: int,
+        most_steps: float = math.inf,
+    ) -> None:
+        self.count, self.shares = count, shares
+        self.pages = pages = pool.pages // pool.instances
+        self.groups = {name: [group.part(shares[name]) for group in groups_of] for name, groups_of in groups.items()}
         self._most_steps = most_steps
         self.list = LruList()
         self.free = float(pages)
@@ -59,6 +78,7 @@ class Instance:
         self.due = 0.0
         self.steps = 0
         self.area = min(EXTENT, 1 << (max(1, pages // 32) - 1).bit_length())
+        self.unread = (FRAGMENTS + self.area) / pool.instances
         self.set(pool)
 
     def spend(self, runs: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from dataclasses import dataclass
 
 from advisor.models.lru.runs import NOTHING, Layer, Run, coarse, extend, mix
 
@@ -17,14 +16,6 @@ RUNS = 16
 so without a bound they multiply, until there are more runs than pages."""
 RARELY, FEW, MANY = 8, 32, 1024
 """The list is compacted after RARELY calls, or when it has FEW layers; within a pass when it has MANY."""
-
-
-@dataclass(frozen=True, slots=True)
-class SublistPages:
-    """Pages of an object in the young and in the old sublist."""
-
-    young: float
-    old: float
 
 
 class LruList:
@@ -167,9 +158,7 @@ class LruList:
         layer = self.before_midpoint
         if layer is None:
             return []
-        share = min(1.0, pages / layer.pages)
-        cut = [run.like(run.cut(had * share, tailward=True), had * share) for run in layer.runs
-               if (had := run.pages) > NOTHING]  # fmt: skip
+        cut = layer.cut(min(1.0, pages / layer.pages), tailward=True)
         layer.pages -= pages
         self.young_pages -= pages
         return cut
@@ -180,16 +169,12 @@ class LruList:
         left = abs(pages)
         while left > NOTHING and source:
             layer = source[-1] if pages > 0 else source[0]
-            whole = layer.pages <= left + NOTHING
-            if whole:
+            if layer.pages <= left + NOTHING:
                 moved = source.pop() if pages > 0 else source.popleft()
             else:
-                share = left / layer.pages
-                cut = [run.like(run.cut(had * share, tailward=pages > 0), had * share) for run in layer.runs
-                       if (had := run.pages) > NOTHING]  # fmt: skip
-                moved = Layer(cut)
+                moved = Layer(layer.cut(left / layer.pages, tailward=pages > 0))
                 layer.pages -= moved.pages
-                for run in cut:
+                for run in moved.runs:
                     self._of[run.object].append(run)
             if moved.pages <= NOTHING:
                 continue
@@ -228,15 +213,15 @@ class LruList:
                 for run in layer.runs:
                     self._of.setdefault(run.object, []).append(run)
 
-    def resident(self, object_: str) -> SublistPages:
-        """Pages of an object that are in the list."""
+    def pages_of(self, object_: str) -> tuple[float, float]:
+        """Pages of an object in the young and in the old sublist."""
         young = old = 0.0
         for run in self.runs(object_):
             if run.layer and run.layer.old:
                 old += run.pages
             else:
                 young += run.pages
-        return SublistPages(young, old)
+        return young, old
 
 
 def _tidied(layers: deque[Layer]) -> deque[Layer]:

@@ -9,8 +9,8 @@ from itertools import repeat
 from operator import add, mul, sub
 
 from advisor.models.lru.instance import Instance, PageCounts
-from advisor.models.lru.popularity import PageGroup
 from advisor.models.lru.runs import NOTHING, Run
+from advisor.models.lru.scenario import Points
 
 MOST_SLICES = 64
 CYCLE = 32
@@ -29,35 +29,28 @@ matters when in the step a page was read. As many slices go into innodb_old_bloc
 FEW = 8.0  # pages: a slice that moves no more is fine enough
 
 
-class LookupSlices:
+class LookupPass:
     """Point accesses that are spread evenly over a time.
 
     Args:
         instance: The instance that holds the pages.
-        object_: Name of the object.
-        groups: Its pages.
-        rates: Accesses to each group in all.
+        points: The step of the scenario.
+        chances: The share of the accesses, 0 to 1, on each group of pages.
         start: Start of the accesses, ms.
-        lasts: Their duration, ms.
     """
 
-    def __init__(
-        self,
-        instance: Instance,
-        object_: str,
-        groups: Sequence[PageGroup],
-        *,
-        rates: Sequence[float],
-        start: float,
-        lasts: float,
-    ) -> None:
+    def __init__(self, instance: Instance, points: Points, chances: Sequence[float], start: float) -> None:
         self.at = instance
-        self.object = object_
-        self.start, self.lasts = start, lasts
+        self.object = points.points
+        self.start, self.lasts = start, points.seconds * 1000
+        groups, share = instance.groups[points.points], instance.shares[points.points]
+        accesses = [points.accesses * chance * share for chance in chances]
         self.sizes = [group.pages for group in groups]
         # Accesses per page; some instances have no pages of a small object.
-        self.rate_per_page = [rate / pages if pages else 0.0 for rate, pages in zip(rates, self.sizes, strict=True)]
-        held = [group for group, rate in zip(groups, rates, strict=True) if rate]
+        self.rate_per_page = [
+            asked / pages if pages else 0.0 for asked, pages in zip(accesses, self.sizes, strict=True)
+        ]
+        held = [group for group, count in zip(groups, accesses, strict=True) if count]
         self.span = (min(group.lo for group in held), max(group.hi for group in held)) if held else (0.0, 0.0)
 
     def run(self) -> None:

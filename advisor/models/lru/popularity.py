@@ -32,6 +32,10 @@ class PageGroup(NamedTuple):
         """Pages per page number."""
         return self.pages / (self.hi - self.lo)
 
+    def part(self, share: float) -> PageGroup:
+        """The pages that an instance with this share of the object holds."""
+        return PageGroup(self.lo * share, self.hi * share, self.pages * share)
+
 
 def groups(pages: int, looked_up: int, *, skewed: bool) -> tuple[PageGroup, ...]:
     """The groups of an object, the most popular first.

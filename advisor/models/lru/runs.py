@@ -116,6 +116,14 @@ class Layer:
             run.layer = self
             self.pages += run.pages
 
+    def cut(self, share: float, *, tailward: bool) -> list[Run]:
+        """Take a share of each run from one end. The caller updates the count of the layer."""
+        return [
+            run.like(run.cut(pages * share, tailward=tailward), pages * share)
+            for run in self.runs
+            if (pages := run.pages) > NOTHING
+        ]
+
 
 def coarse(runs: list[Run], most: int) -> list[Run]:
     """The pages of some runs of a layer in about ``most`` runs: neighbours of one pass are joined.

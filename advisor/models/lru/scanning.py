@@ -8,13 +8,11 @@ head?" changes. Rates are pages per page of the scan.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from advisor.models.lru.instance import FRAGMENTS, Instance
-from advisor.models.lru.popularity import PageGroup
 from advisor.models.lru.runs import NOTHING, Layer, Run
-from advisor.models.lru.scenario import Fetch
+from advisor.models.lru.scenario import Scan
 from exporter.midpoint import MINIMUM_LENGTH, TOLERANCE
 
 READ_AHEAD_FAILURES = 8
@@ -24,7 +22,7 @@ TOUCHES = 3
 SHORTEST = 0.25  # pages between two events
 
 
-class _Rates(NamedTuple):
+class _Flow(NamedTuple):
     """Rates until the next event.
 
     Attributes:
@@ -51,34 +49,19 @@ class ScanPass:
 
     Args:
         instance: The instance that holds the pages.
-        object_: Name of the object.
-        groups: Its pages.
+        scan: The step of the scenario.
         start: Start of the pass, ms.
-        page_ms: Time of a page, ms.
-        end: Page number to stop before.
-        fetch: How pages are fetched.
-        unread: Pages at the beginning that read-ahead never brings.
     """
 
-    def __init__(
-        self,
-        instance: Instance,
-        object_: str,
-        groups: Sequence[PageGroup],
-        *,
-        start: float,
-        page_ms: float,
-        end: float,
-        fetch: Fetch,
-        unread: float,
-    ) -> None:
+    def __init__(self, instance: Instance, scan: Scan, start: float) -> None:
         self.at = instance
-        self.object = object_
-        self.groups = groups
+        self.object = scan.scan
+        self.groups = instance.groups[scan.scan]
+        self.end = scan.pages * instance.shares[scan.scan]  # page number to stop before
+        page_ms = scan.seconds * 1000 / self.end if self.end else 0.0
         self.access = (start, page_ms)
-        self.end = end
-        self.normal = fetch == "normal"
-        self.unread = unread
+        self.normal = scan.fetch == "normal"
+        self.unread = instance.unread
         self.leads, self.disorder = True, 0.0  # whether read-ahead follows the last pages, and their disorder
         self.lingers = page_ms * (TOUCHES - 1) / TOUCHES if self.normal else 0.0
         self.cursor = 0.0
@@ -115,7 +98,7 @@ class ScanPass:
                 self.pending.append(run)
         self.missed = missed if missed > NOTHING else 0.0
 
-    def _next_event(self) -> tuple[float, _Rates]:
+    def _next_event(self) -> tuple[float, _Flow]:
         """The number of pages to the next event, and the rates until then."""
         at, lru = self.at, self.at.list
         at.spend(len(self.hits) + len(self.pending))
@@ -155,7 +138,7 @@ class ScanPass:
                 chunk = min(chunk, self._layer_lasts(tail, evicted, promoted))
         if moved > 0 and (layer := lru.before_midpoint) is not None:
             chunk = min(chunk, self._layer_lasts(layer, moved, promoted))
-        rates = _Rates(missed, evicted, tuple(promoted), to_head, ahead, moved, through)
+        rates = _Flow(missed, evicted, tuple(promoted), to_head, ahead, moved, through)
         return min(max(chunk, SHORTEST), self.end - self.cursor), rates
 
     def _until_refill(self) -> float:
@@ -169,7 +152,7 @@ class ScanPass:
         """The move of the midpoint while the old sublist grows by ``old`` and the list by ``grown`` pages.
 
         Returns:
-            ``moved`` of _Rates, and the number of pages that it is valid for.
+            ``moved`` of _Flow, and the number of pages that it is valid for.
         """
         at = self.at
         if not at.sublists:
@@ -236,7 +219,7 @@ class ScanPass:
         return yes, max(-over / slope, SHORTEST)
 
     def _fate(self, evicted: float) -> tuple[float, float, float]:
-        """Where pages read go: ``to_head`` and ``ahead`` of _Rates, and the number of pages that they are valid for."""
+        """Where pages read go: ``to_head`` and ``ahead`` of _Flow, and the number of pages that they are valid for."""
         at = self.at
         if not self.normal:
             return 0.0, 0.0, math.inf
@@ -320,7 +303,7 @@ class ScanPass:
                 lasts = min(lasts, (run.lo - cursor) / (1 - speed))
         return lasts
 
-    def _apply(self, chunk: float, rates: _Rates) -> None:
+    def _apply(self, chunk: float, rates: _Flow) -> None:
         """Apply the rates up to the next event."""
         at, lru = self.at, self.at.list
         if self.normal and at.time_ms > 0 and at.clock > 0:
@@ -343,7 +326,7 @@ class ScanPass:
         if not at.sublists or not lru.old_pages:
             at.balance()
 
-    def _refused(self, rates: _Rates) -> float:
+    def _refused(self, rates: _Flow) -> float:
         """Pages of the old sublist that are accessed and stay there, per page of the scan."""
         stay = 0.0
         if self.at.sublists:
@@ -353,7 +336,7 @@ class ScanPass:
                 stay += density
         return stay
 
-    def _read(self, chunk: float, rates: _Rates, stamp: tuple[float, float]) -> tuple[list[Run], list[Run], list[Run]]:
+    def _read(self, chunk: float, rates: _Flow, stamp: tuple[float, float]) -> tuple[list[Run], list[Run], list[Run]]:
         """Read the missing pages: runs for the head, for before the midpoint, and for the midpoint."""
         if not rates.missed:
             return [], [], []
@@ -379,7 +362,7 @@ class ScanPass:
 
         return put(shares[0], -1, stamp), put(shares[1], 1), put(shares[2], -1)
 
-    def _promote(self, chunk: float, rates: _Rates, stamp: tuple[float, float]) -> list[Run]:
+    def _promote(self, chunk: float, rates: _Flow, stamp: tuple[float, float]) -> list[Run]:
         """Remove the pages that move to the head from their places."""
         head = []
         lru = self.at.list

@@ -127,10 +127,14 @@ class Scenario(_Shape):
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:
-        passes = _passes(self.steps)
-        if passes > MOST_PASSES:
-            raise ValueError(f"{passes:,} passes are too many: {MOST_PASSES:,} at most")
+        if self.passes > MOST_PASSES:
+            raise ValueError(f"{self.passes:,} passes are too many: {MOST_PASSES:,} at most")
         return self
+
+    @property
+    def passes(self) -> int:
+        """The number of passes of scans and of steps of points, with repeats written out."""
+        return _passes(self.steps)
 
     def flat(self) -> Iterator[Scan | Points | Set]:
         """The steps in their order, with repeats written out."""
@@ -151,13 +155,15 @@ class Scenario(_Shape):
 
 
 def _passes(steps: tuple[Step, ...]) -> int:
-    """The number of passes of scans and of steps of points, with repeats written out."""
     passes = 0
     for step in steps:
-        if isinstance(step, Repeat):
-            passes += step.repeat * _passes(step.steps)
-        else:
-            passes += step.passes if isinstance(step, Scan) else 1
+        match step:
+            case Repeat():
+                passes += step.repeat * _passes(step.steps)
+            case Scan():
+                passes += step.passes
+            case Points():
+                passes += 1
     return passes
 
 

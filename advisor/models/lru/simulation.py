@@ -10,12 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
-from advisor.models.lru.errors import TooManySteps
-from advisor.models.lru.instance import EXTENT, FRAGMENTS, Instance, PageCounts
-from advisor.models.lru.list import SublistPages
-from advisor.models.lru.lookups import LookupSlices
+from advisor.models.lru.instance import EXTENT, FRAGMENTS, Instance, PageCounts, TooManySteps
+from advisor.models.lru.lookups import LookupPass
 from advisor.models.lru.popularity import PageGroup, Pages, chances, groups
 from advisor.models.lru.scanning import ScanPass
 from advisor.models.lru.scenario import Pass, Points, Pool, Repeat, Scan, Scenario, Step
@@ -31,25 +28,10 @@ STEADY = 2e-3
 """Share of the pool, or of what a round reads: a round that changes less than this repeats itself from then on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Simulation:
-    """The result of a scenario.
-
-    Attributes:
-        passes: Each pass of a scan and each step of points, in their order.
-        resident: Pages of each object in the pool at the end.
-        steps: Events of scans and slices of lookups that were simulated: its cost, some 60 µs each.
-    """
-
-    passes: tuple[Pass, ...]
-    resident: dict[str, SublistPages]
-    steps: int
-
-
 def simulate(
     scenario: Scenario, most_steps: float = math.inf, popularity: Mapping[str, Sequence[Pages]] | None = None
 ) -> Simulation:
-    """Run a scenario: the pages it reads, and the pages it leaves in the pool.
+    """Run a scenario.
 
     Args:
         scenario: What happens.
@@ -59,155 +41,130 @@ def simulate(
     Raises:
         TooManySteps: It takes more.
     """
-    simulator = _Simulator(scenario, most_steps, popularity or {})
-    try:
-        passes = tuple(done for step in scenario.steps for done in simulator.do(step))
-    except TooManySteps:
-        done = max(simulator.measured / len(simulator.instances), 1.0)
-        wanted = most_steps * max(_parts(scenario.steps) / done, 1.0)
-        raise TooManySteps(
-            f"one simulation alone may take up to {wanted:,.0f} steps, some {wanted * _STEP_SECONDS:,.0f} s of a"
-            f" core; {most_steps:,.0f} steps are allowed"
-        ) from None
-    resident = {name: simulator.resident(name) for name in simulator.sizes}
-    return Simulation(passes, resident, sum(group.instance.steps for group in simulator.instances))
+    simulation = Simulation(scenario, most_steps, popularity or {})
+    simulation.run()
+    return simulation
 
 
-def _parts(steps: Sequence[Step]) -> int:
-    """The scans and lookups of some steps, repetitions included."""
-    parts = 0
-    for step in steps:
-        if isinstance(step, Repeat):
-            parts += step.repeat * _parts(step.steps)
-        elif isinstance(step, Scan):
-            parts += step.passes
-        elif isinstance(step, Points):
-            parts += 1
-    return parts
+class Simulation:
+    """A scenario, the pages that it reads, and the pages that it leaves in the pool.
 
+    Attributes:
+        passes: Each pass of a scan and each step of points so far, in their order.
+        instances: The pool; those that are alike are one.
+    """
 
-class _Simulator:
     def __init__(self, scenario: Scenario, most_steps: float, popularity: Mapping[str, Sequence[Pages]]) -> None:
-        self.pool = scenario.pool
-        self.sizes = scenario.sizes()
-        self.now = 0.0  # ms
-        self.step = 0
-        self.measured = 0
-        looked_up: dict[str, int] = {}
-        skewed = set()
-        for step in scenario.distinct():
-            if isinstance(step, Points):
-                looked_up[step.points] = max(step.pages, looked_up.get(step.points, 0))
-                if step.skew:
-                    skewed.add(step.points)
-        self.popularity = popularity
-        self.groups = {
-            name: tuple(PageGroup(0.0, size, pages) for pages, _ in popularity[name])
-            if popularity.get(name)
-            else groups(size, looked_up.get(name, 0), skewed=name in skewed)
-            for name, size in self.sizes.items()
-        }
-        shares = _shares(self.pool, self.sizes)
-        steps_each = most_steps / len(shares)
-        self.instances = [_Instances(self.pool, count, parts, self.groups, steps_each) for count, parts in shares]
+        self.passes: list[Pass] = []
+        self._scenario, self._most_steps, self._popularity = scenario, most_steps, popularity
+        self._pool = scenario.pool
+        self._now = 0.0  # ms
+        self._step = 0
+        self._simulated = 0  # passes, in each instance
+        self._groups = _groups(scenario, popularity)
+        shares = _shares(scenario.pool, scenario.sizes())
+        self.instances = [
+            Instance(scenario.pool, self._groups, shares_of, count, most_steps / len(shares))
+            for count, shares_of in shares
+        ]
 
-    def do(self, step: Step) -> Iterator[Pass]:
-        """One step of the scenario."""
+    @property
+    def steps(self) -> int:
+        """Events of scans and slices of lookups that were simulated: its cost, some 60 µs each."""
+        return sum(instance.steps for instance in self.instances)
+
+    def pages_of(self, object_: str) -> tuple[float, float]:
+        """Pages of an object in the young and in the old sublists of all instances."""
+        held = [(instance.count, *instance.list.pages_of(object_)) for instance in self.instances]
+        return sum(count * young for count, young, _ in held), sum(count * old for count, _, old in held)
+
+    def run(self) -> None:
+        """Do all steps. Raises TooManySteps where they take more than they may."""
+        try:
+            for step in self._scenario.steps:
+                self.passes += self._do(step)
+        except TooManySteps:
+            done = max(self._simulated / len(self.instances), 1.0)
+            wanted = self._most_steps * max(self._scenario.passes / done, 1.0)
+            raise TooManySteps(
+                f"one simulation alone may take up to {wanted:,.0f} steps, some {wanted * _STEP_SECONDS:,.0f} s of a"
+                f" core; {self._most_steps:,.0f} steps are allowed"
+            ) from None
+
+    def _do(self, step: Step) -> Iterator[Pass]:
         if isinstance(step, Repeat):
-            yield from self._rounds(step.repeat, lambda _: [done for inner in step.steps for done in self.do(inner)])
+            yield from self._rounds(step.repeat, lambda _: [pass_ for inner in step.steps for pass_ in self._do(inner)])
             return
-        self.step += 1
+        self._step += 1
         if isinstance(step, Scan):
             yield from self._rounds(step.passes, lambda number: [self._scan(step, number)])
         elif isinstance(step, Points):
             yield self._points(step)
         else:
-            self.pool = self.pool.changed(step.set)
-            for group in self.instances:
-                group.instance.set(self.pool)
+            self._pool = self._pool.changed(step.set)
+            for instance in self.instances:
+                instance.set(self._pool)
 
-    def _rounds(self, times: int, one: Callable[[int], list[Pass]]) -> Iterator[Pass]:
+    def _rounds(self, times: int, play: Callable[[int], list[Pass]]) -> Iterator[Pass]:
         """Repeat a round; once rounds no longer differ, the rest is copied."""
         before: list[Pass] = []
         state: list[float] = []
         for number in range(1, times + 1):
-            first = self.step
-            passes = one(number)
+            first = self._step
+            passes = play(number)
             yield from passes
             if number == times:
                 return
             # A round that reads the whole pool anew forgets how old pages were before it.
-            ages = sum(done.pages_read for done in passes) < self.pool.pages
-            known, state = state, self._state(ages=ages)
-            if number > 1 and self._close(known, state) and self._close(_reads(before), _reads(passes)):
-                taken = self.step - first
-                for later in range(1, times - number + 1):
-                    self.step += taken
-                    for done in passes:
-                        at = done.number if taken else done.number + later
-                        yield done._replace(step=done.step + later * taken, number=at)
+            ages = sum(pass_.pages_read for pass_ in passes) < self._pool.pages
+            previous, state = state, self._state(ages=ages)
+            if number > 1 and self._close(previous, state) and self._close(_reads(before), _reads(passes)):
+                yield from self._copied(passes, times - number, self._step - first)
                 return
             before = passes
 
+    def _copied(self, passes: Sequence[Pass], times: int, steps: int) -> Iterator[Pass]:
+        """The passes of the rounds that are left, all like this one of so many steps; 0 for passes of one scan."""
+        for later in range(1, times + 1):
+            self._step += steps
+            for pass_ in passes:
+                number = pass_.number if steps else pass_.number + later
+                yield pass_._replace(step=pass_.step + later * steps, number=number)
+
     def _close(self, some: Sequence[float], others: Sequence[float]) -> bool:
-        least = max(STEADY * self.pool.pages, 0.5)
+        least = max(STEADY * self._pool.pages, 0.5)
         return len(some) == len(others) and all(
             abs(a - b) < max(least, STEADY * a) for a, b in zip(some, others, strict=True)
         )
 
     def _state(self, *, ages: bool) -> list[float]:
-        return [value for group in self.instances for value in group.instance.state(self.now, ages=ages)]
+        return [value for instance in self.instances for value in instance.state(self._now, ages=ages)]
 
     def _scan(self, step: Scan, number: int) -> Pass:
-        lasts = step.seconds * 1000
-
-        def one(group: _Instances) -> None:
-            end = step.pages * group.shares[step.scan]
-            ScanPass(
-                group.instance,
-                step.scan,
-                group.groups[step.scan],
-                start=self.now,
-                page_ms=lasts / end if end else 0.0,
-                end=end,
-                fetch=step.fetch,
-                unread=(FRAGMENTS + group.instance.area) / self.pool.instances,
-            ).run()
-
-        made = self._measured(step.scan, number, one)
-        self.now += lasts + step.gap_seconds * 1000
-        return made
+        pass_ = self._pass(step.scan, number, lambda instance: ScanPass(instance, step, self._now).run())
+        self._now += step.seconds * 1000 + step.gap_seconds * 1000
+        return pass_
 
     def _points(self, step: Points) -> Pass:
-        lasts = step.seconds * 1000
-        if popular := self.popularity.get(step.points):
+        if popular := self._popularity.get(step.points):
             asked = math.fsum(pages * rate for pages, rate in popular)
             shares = [pages * rate / asked for pages, rate in popular]
         else:
-            shares = chances(self.groups[step.points], step.pages, step.skew)
+            shares = chances(self._groups[step.points], step.pages, step.skew)
+        pass_ = self._pass(step.points, 1, lambda instance: LookupPass(instance, step, shares, self._now).run())
+        self._now += step.seconds * 1000
+        return pass_
 
-        def one(group: _Instances) -> None:
-            share = group.shares[step.points]
-            rates = [step.accesses * chance * share for chance in shares]
-            LookupSlices(
-                group.instance, step.points, group.groups[step.points], rates=rates, start=self.now, lasts=lasts
-            ).run()
-
-        made = self._measured(step.points, 1, one)
-        self.now += lasts
-        return made
-
-    def _measured(self, object_: str, number: int, work: Callable[[_Instances], None]) -> Pass:
-        """Do the work in each instance, and sum up what it did."""
+    def _pass(self, object_: str, number: int, run: Callable[[Instance], None]) -> Pass:
+        """Run a pass in each instance, and sum up what it did."""
         total = [0.0] * 6
-        for group in self.instances:
-            instance = group.instance
+        for instance in self.instances:
             instance.counts = counts = PageCounts()
-            work(group)
-            instance.list.tidy()
-            self.measured += 1
-            instance.usual += (counts.read - instance.usual) / self.measured * len(self.instances)
+            run(instance)
             lru = instance.list
+            lru.tidy()
+            self._simulated += 1
+            instance.usual += (counts.read - instance.usual) / self._simulated * len(self.instances)
             values = (
                 counts.read,
                 counts.made_young,
@@ -216,35 +173,25 @@ class _Simulator:
                 lru.old_pages,
                 instance.free,
             )
-            total = [had + group.count * value for had, value in zip(total, values, strict=True)]
-        return Pass(self.step, object_, number, *total)
-
-    def resident(self, object_: str) -> SublistPages:
-        """Pages of an object in all instances."""
-        held = [(group.count, group.instance.list.resident(object_)) for group in self.instances]
-        return SublistPages(
-            sum(n * sublists.young for n, sublists in held), sum(n * sublists.old for n, sublists in held)
-        )
+            total = [had + instance.count * value for had, value in zip(total, values, strict=True)]
+        return Pass(self._step, object_, number, *total)
 
 
-class _Instances:
-    """``count`` instances that are alike, each with these shares (0 to 1) of the objects."""
-
-    def __init__(
-        self,
-        pool: Pool,
-        count: int,
-        shares: dict[str, float],
-        groups: Mapping[str, Sequence[PageGroup]],
-        most_steps: float,
-    ) -> None:
-        self.count = count
-        self.shares = shares
-        self.instance = Instance(pool, pool.pages // pool.instances, most_steps)
-        self.groups = {
-            name: [PageGroup(g.lo * shares[name], g.hi * shares[name], g.pages * shares[name]) for g in page_groups]
-            for name, page_groups in groups.items()
-        }
+def _groups(scenario: Scenario, popularity: Mapping[str, Sequence[Pages]]) -> dict[str, tuple[PageGroup, ...]]:
+    """The pages of each object, in groups that are asked for equally often."""
+    looked_up: dict[str, int] = {}
+    skewed = set()
+    for step in scenario.distinct():
+        if isinstance(step, Points):
+            looked_up[step.points] = max(step.pages, looked_up.get(step.points, 0))
+            if step.skew:
+                skewed.add(step.points)
+    return {
+        name: tuple(PageGroup(0.0, size, pages) for pages, _ in popularity[name])
+        if popularity.get(name)
+        else groups(size, looked_up.get(name, 0), skewed=name in skewed)
+        for name, size in scenario.sizes().items()
+    }
 
 
 def _shares(pool: Pool, sizes: Mapping[str, int]) -> list[tuple[int, dict[str, float]]]:
@@ -275,4 +222,4 @@ def _shares(pool: Pool, sizes: Mapping[str, int]) -> list[tuple[int, dict[str, f
 
 
 def _reads(passes: Sequence[Pass]) -> list[float]:
-    return [value for done in passes for value in (done.pages_read, done.made_young)]
+    return [value for pass_ in passes for value in (pass_.pages_read, pass_.made_young)]

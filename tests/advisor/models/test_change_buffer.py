@@ -32,15 +32,15 @@ def test_a_merge_applies_as_many_changes_as_on_a_real_server(
     seen: tuple[str, float, float, float, float, float, float],
 ) -> None:
     _, pool, max_size, io_capacity, per_second, pages, measured = seen
-    found = steady(Buffer(pool, PAGE, max_size, io_capacity), Changes(per_second, pages, ENTRY))
-    assert found.operations_per_merge == pytest.approx(measured, rel=0.15)
+    state = steady(Buffer(pool, PAGE, max_size, io_capacity), Changes(per_second, pages, ENTRY))
+    assert state.operations_per_merge == pytest.approx(measured, rel=0.15)
 
 
 def test_the_master_thread_leaves_slow_writers_nothing_to_gain() -> None:
     """Seen on 9.7 at 10,000 and some 800 changes a second: 1.4 to 1.6 operations a merge, whatever the limit."""
     for max_size in (5.0, 25.0):
-        found = steady(Buffer(1_536, PAGE, max_size, 10_000), Changes(810, 5_130, ENTRY))
-        assert found.operations_per_merge == pytest.approx(1.6, rel=0.2)
+        state = steady(Buffer(1_536, PAGE, max_size, 10_000), Changes(810, 5_130, ENTRY))
+        assert state.operations_per_merge == pytest.approx(1.6, rel=0.2)
     slow = steady(Buffer(1_536, PAGE, 25.0, 10_000), Changes(50, 5_130, ENTRY))
     assert slow.operations_per_merge == pytest.approx(1.0, abs=0.1)
 
@@ -65,8 +65,8 @@ def test_at_most_an_eighth_of_a_page_is_buffered() -> None:
 
 
 def test_without_changes_nothing_is_read() -> None:
-    found = steady(Buffer(1_536, PAGE, 25.0, 200), Changes(0.0, 5_000, ENTRY))
-    assert (found.pages, found.reads_per_second) == (0.0, 0.0)
+    state = steady(Buffer(1_536, PAGE, 25.0, 200), Changes(0.0, 5_000, ENTRY))
+    assert (state.pages, state.reads_per_second) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(

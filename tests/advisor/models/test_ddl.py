@@ -82,7 +82,7 @@ def test_the_subtrees_of_the_root_are_shared_as_wholes() -> None:
     assert NOTES.shares(32) == pytest.approx([pages / LEAF_PAGES for pages in SUBTREES], abs=0.01)
     first, second, third, last = NOTES.shares(4)
     assert NOTES.shares(2) == pytest.approx([first + third, second + last])
-    assert NOTES.shares(3) == pytest.approx([each + last / 3 for each in (first, second, third)])  # the last is split
+    assert NOTES.shares(3) == pytest.approx([load + last / 3 for load in (first, second, third)])  # the last is split
     assert NOTES.shares(1) == pytest.approx([1.0])
     assert IndexBuild(1, 1, 1).shares(4) == [0.25] * 4
 
@@ -93,10 +93,10 @@ def test_subtrees_are_counted_with_a_key_of_eight_bytes_and_leaf_pages_where_the
 
 
 def test_the_smallest_buffer_that_is_enough_is_found() -> None:
-    found = enough_buffer(CHAR_120, threads=4, at_most=1 << 30)
-    assert found == 64 * MIB
-    assert merge_passes(CHAR_120, found, 4) == 1
-    assert merge_passes(CHAR_120, found / 2, 4) > 1
+    buffer = enough_buffer(CHAR_120, threads=4, at_most=1 << 30)
+    assert buffer == 64 * MIB
+    assert merge_passes(CHAR_120, buffer, 4) == 1
+    assert merge_passes(CHAR_120, buffer / 2, 4) > 1
 
 
 def test_the_buffer_is_bounded() -> None:

@@ -230,7 +230,7 @@ class Reference:
         )
 
     def _scan(self, step: Scan) -> Iterator[tuple[str, int, bool]]:
-        each = step.seconds * 1000 / step.pages
+        page_ms = step.seconds * 1000 / step.pages
         touches = 1 if step.fetch == "scan" else TOUCHES
         for number in range(step.pages):
             self._clean()
@@ -238,10 +238,10 @@ class Reference:
             page = instance.resident.get((step.scan, number)) or instance.read(step.scan, number)
             first = page.access is None
             for touch in range(touches):
-                yield step.scan, number, instance.touch(page, self.now + each * touch / touches, step.fetch)
+                yield step.scan, number, instance.touch(page, self.now + page_ms * touch / touches, step.fetch)
                 if touch == 0 and first and step.fetch == "normal":
                     self._read_ahead(step.scan, number, step.pages)
-            self.now += each
+            self.now += page_ms
 
     def _clean(self) -> None:
         for instance in self.instances:
@@ -285,8 +285,8 @@ def resident(scenario: Scenario) -> dict[tuple[str, bool], int]:
     reference = Reference(scenario)
     for _ in reference.passes():
         pass
-    found: dict[tuple[str, bool], int] = defaultdict(int)
+    pages: dict[tuple[str, bool], int] = defaultdict(int)
     for instance in reference.instances:
         for page in instance.resident.values():
-            found[page.object, page.old] += 1
-    return dict(found)
+            pages[page.object, page.old] += 1
+    return dict(pages)

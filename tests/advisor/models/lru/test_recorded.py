@@ -92,9 +92,9 @@ def test_lookups_between_scans_change_regimes_as_in_the_model(played: PlayedScen
     said = rounds(played.scenario, model(played.scenario)[1:])
     assert regimes(said) == regimes(was)
     pairs = zip(said, was, strict=True)
-    for (one, other), group in itertools.groupby(pairs, lambda pair: (pair[0].cached, pair[1].cached)):
+    for (cached_by_model, cached), group in itertools.groupby(pairs, lambda pair: (pair[0].cached, pair[1].cached)):
         predicted, measured = zip(*group, strict=True)
-        if one == other:
+        if cached_by_model == cached:
             pages = sum(turn.pages_read for turn in measured)
             assert sum(turn.pages_read for turn in predicted) == pytest.approx(pages, rel=0.05)
         else:  # the table may enter or leave the pool one round earlier or later

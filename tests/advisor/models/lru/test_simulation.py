@@ -28,7 +28,7 @@ def many(examples: int) -> settings:
 
 
 def read(passes: Sequence[Pass]) -> float:
-    return sum(each.pages_read for each in passes)
+    return sum(pass_.pages_read for pass_ in passes)
 
 
 def drawn_anew(scenario: Scenario, number: int) -> Scenario:
@@ -36,7 +36,7 @@ def drawn_anew(scenario: Scenario, number: int) -> Scenario:
 
     def anew(step: Step) -> Step:
         if isinstance(step, Repeat):
-            return step.model_copy(update={"steps": tuple(anew(each) for each in step.steps)})
+            return step.model_copy(update={"steps": tuple(anew(inner) for inner in step.steps)})
         return step.model_copy(update={"seed": step.seed + number}) if isinstance(step, Points) else step
 
     return scenario.model_copy(update={"steps": tuple(anew(step) for step in scenario.steps)})
@@ -106,12 +106,12 @@ def test_scans_and_points_agree_within_three_percent(number: int) -> None:
 @many(40)
 def test_a_free_list_is_as_long_as_the_page_cleaner_keeps_it(scenario: Scenario) -> None:
     pool = scenario.pool
-    for each in simulation.simulate(scenario).passes:
-        assert each.young_pages + each.old_pages + each.free_pages == pytest.approx(pool.pages, abs=1)
-        assert each.free_pages >= pool.free_low - 1
+    for pass_ in simulation.simulate(scenario).passes:
+        assert pass_.young_pages + pass_.old_pages + pass_.free_pages == pytest.approx(pool.pages, abs=1)
+        assert pass_.free_pages >= pool.free_low - 1
 
 
-def one(pool: dict[str, object], *steps: dict[str, object]) -> list[Pass]:
+def passes_of(pool: dict[str, object], *steps: dict[str, object]) -> list[Pass]:
     """The passes of a scenario that both models agree on."""
     scenario = Scenario.model_validate({"pool": pool, "steps": steps})
     agree(scenario, 0.005)
@@ -120,40 +120,42 @@ def one(pool: dict[str, object], *steps: dict[str, object]) -> list[Pass]:
 
 OTHERS = {"scan": "other", "pages": 20_000, "seconds": 1.0, "gap_seconds": 2.0}
 TABLE = {"scan": "a", "pages": 11_491, "seconds": 0.3, "gap_seconds": 2.0}
+MOSTLY_OLD = {"pages": 16_382, "old_blocks_pct": 95}
 
 
 def test_a_scan_that_free_pages_hold_is_cached() -> None:
-    assert [each.pages_read for each in one({"pages": 16_382}, {**TABLE, "passes": 3})] == [11_491, 0, 0]
+    assert [pass_.pages_read for pass_ in passes_of({"pages": 16_382}, {**TABLE, "passes": 3})] == [11_491, 0, 0]
 
 
 def test_a_scan_larger_than_the_old_sublist_is_read_at_each_pass() -> None:
-    _, *passes = one({"pages": 16_382}, OTHERS, {**TABLE, "passes": 3})
-    assert [each.pages_read for each in passes] == [11_491] * 3
+    _, *passes = passes_of({"pages": 16_382}, OTHERS, {**TABLE, "passes": 3})
+    assert [pass_.pages_read for pass_ in passes] == [11_491] * 3
     assert passes[-1].old_pages == pytest.approx(6_066, abs=3)  # as on MySQL 9.7.4
 
 
 def test_an_old_sublist_that_holds_the_table_ends_the_reads_for_both_kinds_of_fetch() -> None:
     for fetch in ("normal", "scan"):
-        _, first, second = one({"pages": 16_382, "old_blocks_pct": 95}, OTHERS, {**TABLE, "passes": 2, "fetch": fetch})
+        _, first, second = passes_of(
+            {"pages": 16_382, "old_blocks_pct": 95}, OTHERS, {**TABLE, "passes": 2, "fetch": fetch}
+        )
         assert (first.pages_read, second.pages_read) == (11_491, 0)
         assert second.made_young == pytest.approx(0 if fetch == "scan" else 11_491, abs=ROUNDING * 4)
 
 
 def test_old_blocks_time_decides_whether_a_scan_that_comes_back_makes_pages_young() -> None:
-    pool = {"pages": 16_382, "old_blocks_pct": 95}
     for wait, young in ((1000.0, 11_491), (60_000.0, 0)):
-        *_, second = one({**pool, "old_blocks_time_ms": wait}, OTHERS, {**TABLE, "passes": 2})
+        *_, second = passes_of({**MOSTLY_OLD, "old_blocks_time_ms": wait}, OTHERS, {**TABLE, "passes": 2})
         assert second.made_young == pytest.approx(young, abs=ROUNDING * 4)
 
 
 def test_with_old_blocks_time_zero_a_scan_takes_the_young_sublist() -> None:
-    *_, last = one({"pages": 16_382, "old_blocks_time_ms": 0.0}, OTHERS, {**TABLE, "passes": 2})
+    *_, last = passes_of({"pages": 16_382, "old_blocks_time_ms": 0.0}, OTHERS, {**TABLE, "passes": 2})
     assert last.pages_read < 0.01 * 11_491
 
 
 def test_without_an_old_sublist_the_list_is_a_plain_lru() -> None:
     for pages, read_again in ((400, 0), (600, 600)):
-        *_, last = one({"pages": 500}, {"scan": "a", "pages": pages, "passes": 2, "seconds": 0.1})
+        *_, last = passes_of({"pages": 500}, {"scan": "a", "pages": pages, "passes": 2, "seconds": 0.1})
         assert last.pages_read == read_again
 
 
@@ -162,8 +164,8 @@ def test_the_free_list_carries_a_table_into_the_pool() -> None:
     pool = {"pages": 16_224, "free_low": 768, "free_high": 1536}
     others = [{**TABLE, "scan": "x"}, {"scan": "y", "pages": 2915, "seconds": 0.1, "gap_seconds": 2.0}]
     scenario = Scenario.model_validate({"pool": pool, "steps": [*others, {**TABLE, "pages": 11_489, "passes": 4}]})
-    exact = [each.pages_read for each in reference.simulate(scenario)][2:]
-    ours = [each.pages_read for each in simulation.simulate(scenario).passes][2:]
+    exact = [pass_.pages_read for pass_ in reference.simulate(scenario)][2:]
+    ours = [pass_.pages_read for pass_ in simulation.simulate(scenario).passes][2:]
     assert ours == pytest.approx(exact, abs=0.02 * 11_489)
     assert ours[0] > ours[1] > ours[2] > ours[3] == 0
 
@@ -175,8 +177,8 @@ def test_a_free_list_refilled_by_the_clock_caches_a_table_in_fewer_slow_passes()
     for seconds in (0.5, 14.0):
         table = {"scan": "a", "pages": 11_489, "passes": 4, "seconds": seconds, "gap_seconds": 0.5}
         scenario = Scenario.model_validate({"pool": pool, "steps": [{**TABLE, "scan": "x"}, table]})
-        exact = [each.pages_read for each in reference.simulate(scenario)][1:]
-        ours = [each.pages_read for each in simulation.simulate(scenario).passes][1:]
+        exact = [pass_.pages_read for pass_ in reference.simulate(scenario)][1:]
+        ours = [pass_.pages_read for pass_ in simulation.simulate(scenario).passes][1:]
         assert ours == pytest.approx(exact, abs=0.02 * 11_489)
         last.append(ours[-1])
     assert last[0] > 0.5 * 11_489 > last[1] == 0
@@ -240,9 +242,9 @@ def test_lookups_by_groups_of_pages_read_what_those_by_a_skew_read(skew: float, 
         steps = [{"repeat": 10, "steps": [{**points, "skew": skew}, {"scan": "a", "pages": 2_000, "seconds": 0.1}]}]
         return Scenario.model_validate({"pool": {"pages": 6_000, "instances": instances}, "steps": steps})
 
-    found = groups(9_000, 9_000, skewed=True)
-    shares = chances(found, 9_000, skew)
-    lookups = [Pages(group.pages, 20_000 * share / group.pages) for group, share in zip(found, shares, strict=True)]
+    by_rank = groups(9_000, 9_000, skewed=True)
+    shares = chances(by_rank, 9_000, skew)
+    lookups = [Pages(group.pages, 20_000 * share / group.pages) for group, share in zip(by_rank, shares, strict=True)]
     by_skew = simulation.simulate(of(skew)).passes
     by_groups = simulation.simulate(of(0.0), popularity={"h": lookups}).passes
     for one_pass, other in zip(by_skew, by_groups, strict=True):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import collections
-
 import pytest
 
 from advisor.models.lru import simulation
-from advisor.models.lru.errors import TooManySteps
+from advisor.models.lru.instance import TooManySteps
 from advisor.models.lru.popularity import Pages
 from advisor.models.lru.scenario import Pool
 from advisor.models.lru.simulation import LONGEST, Simulation
@@ -41,13 +39,12 @@ def test_a_crowded_list_has_far_fewer_runs_than_pages() -> None:
     """A step looks at runs: without a bound, they multiply, and a step takes hundreds of times as long."""
     made = scenario(crowded(), Pool(pages=16_382))
     popularity = {LOOKED_UP: crowded().lookups}
-    simulator = simulation._Simulator(made, 15_000, popularity)  # noqa: SLF001 - the list is not part of a result
+    crowded_simulation = Simulation(made, 15_000, popularity)
     with pytest.raises(TooManySteps):
-        collections.deque((each for step in made.steps for each in simulator.do(step)), maxlen=0)
-    [group] = simulator.instances
-    pages = group.instance.list
-    runs = sum(len(layer.runs) for layer in (*pages.young, *pages.old))
-    assert runs < pages.pages / 10  # it is 523; without the bound, 5,796
+        crowded_simulation.run()
+    [instance] = crowded_simulation.instances
+    runs = sum(len(layer.runs) for layer in (*instance.list.young, *instance.list.old))
+    assert runs < instance.list.pages / 10  # it is 523; without the bound, 5,796
 
 
 def test_a_simulation_ends_at_the_most_steps_and_says_how_many_it_would_take() -> None:

@@ -70,11 +70,11 @@ def test_a_round_lasts_the_longest_period_and_has_each_pass_in_it(
 @given(scans=tables, asked=lookups)
 def test_a_round_has_the_accesses_of_its_time(scans: tuple[TableScan, ...], asked: tuple[Pages, ...]) -> None:
     workload = Workload(scans, 4_000, asked)
-    found = [step for step in the_round(scenario(workload, POOL)) if isinstance(step, Points)]
+    lookups_of_round = [step for step in the_round(scenario(workload, POOL)) if isinstance(step, Points)]
     per_second = sum(pages * rate for pages, rate in asked)
-    assert sum(step.accesses for step in found) == pytest.approx(per_second * workload.round_seconds, abs=1)
+    assert sum(step.accesses for step in lookups_of_round) == pytest.approx(per_second * workload.round_seconds, abs=1)
     pages = math.ceil(math.fsum(group.pages for group in asked))
-    assert {(step.points, step.pages) for step in found} <= {(LOOKED_UP, pages)}
+    assert {(step.points, step.pages) for step in lookups_of_round} <= {(LOOKED_UP, pages)}
 
 
 def test_passes_of_a_table_are_evenly_placed() -> None:
@@ -109,22 +109,22 @@ def test_the_pool_is_full_before_the_first_round_and_at_todays_settings(kept: fl
     asked = (Pages(100, 0.08), Pages(400, 0.005)) if warm else ()
     made = scenario(Workload(scans, 4_000, asked), pool)
     before = [step for step in made.steps if not isinstance(step, Repeat)]
-    found = simulation.simulate(Scenario(pool=pool, steps=tuple(before)), popularity={LOOKED_UP: asked})
-    assert found.passes[-1].free_pages == pytest.approx(0, abs=1)
+    filled = simulation.simulate(Scenario(pool=pool, steps=tuple(before)), popularity={LOOKED_UP: asked})
+    assert filled.passes[-1].free_pages == pytest.approx(0, abs=1)
     sets = [step.set.old_blocks_pct for step in before if isinstance(step, Set)]
     assert sets[-1:] in ([], [pct])
 
 
 @pytest.mark.parametrize("kept", [0.0, 0.3, 1.0])
 def test_the_first_round_finds_the_kept_part_of_a_table(kept: float) -> None:
-    found = run(Workload((TableScan("s.a", 2_000, 10.0, 0.1, "normal", kept),), 4_000), POOL)
-    [first, *_] = [each for each in found.passes if each.object == "s.a"][-ROUNDS:]
+    simulated = run(Workload((TableScan("s.a", 2_000, 10.0, 0.1, "normal", kept),), 4_000), POOL)
+    [first, *_] = [pass_ for pass_ in simulated.passes if pass_.object == "s.a"][-ROUNDS:]
     assert first.pages_read == pytest.approx(2_000 * (1 - kept), abs=60)
 
 
 def test_a_pool_that_was_never_full_keeps_its_free_pages() -> None:
-    found = run(Workload((TableScan("s.a", 1_000, 10.0, 0.1, "normal"),), 2_000), POOL)
-    assert found.passes[-1].free_pages == pytest.approx(1_000, abs=70)
+    simulated = run(Workload((TableScan("s.a", 1_000, 10.0, 0.1, "normal"),), 2_000), POOL)
+    assert simulated.passes[-1].free_pages == pytest.approx(1_000, abs=70)
 
 
 def test_as_many_rounds_follow_a_change_as_come_before_it() -> None:
@@ -142,11 +142,11 @@ def test_rates_are_means_of_the_last_rounds_at_the_pace_of_each_table() -> None:
     often = TableScan("s.a", 3_900, 10.0, 0.1, "normal")
     seldom = TableScan("s.b", 3_900, 100.0, 0.1, "scan")
     workload = Workload((often, seldom), 4_000, (Pages(100_000, 7e-5),))
-    found = rates(workload, run(workload, POOL).passes)
-    assert found.per_pass["s.b"] > 3_000
-    assert found.scans == pytest.approx(found.per_pass["s.a"] / 10 + found.per_pass["s.b"] / 100)
-    assert found.other == pytest.approx(7.0, rel=0.1)
-    assert found.read == found.scans + found.other
+    means = rates(workload, run(workload, POOL).passes)
+    assert means.per_pass["s.b"] > 3_000
+    assert means.scans == pytest.approx(means.per_pass["s.a"] / 10 + means.per_pass["s.b"] / 100)
+    assert means.other == pytest.approx(7.0, rel=0.1)
+    assert means.read == means.scans + means.other
 
 
 def test_a_table_with_both_kinds_of_fetch_has_the_passes_of_both() -> None:
