@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from advisor.facts import Choice
 from advisor.observe.window import Window
-from advisor.pool.estimate import Explained
+from advisor.pool.estimate import SizeModel
 from advisor.pool.model import PoolModel
 from advisor.pool.settings import size_as_set
 from advisor.pool.tables import GROWTH, written_growth
@@ -32,31 +32,29 @@ def choose_size(model: PoolModel, at_most: float | None) -> Choice:
     Raises:
         Unanswerable: The window does not tell enough, or time is over.
     """
-    explained, value = model.explained, smallest_size(model, at_most)
-    most = (
-        explained.evidence.reads
-        if value == explained.bytes
-        else explained.most(value / explained.bytes / _grown(model.window))
-    )
-    return _choice(explained, value, most, model.pages_read_per_second)
+    sizes, value = model.sizes, smallest_size(model, at_most)
+    times = value / sizes.evidence.pool_bytes
+    most = sizes.evidence.reads if times == 1.0 else sizes.most(times / _grown(model.window))
+    return _choice(sizes, value, most, model.known.pool.pages_read_per_second or 0.0)
 
 
 def smallest_size(model: PoolModel, at_most: float | None) -> float:
     """The size that ``choose_size`` chooses, bytes; today's where no larger one saves anything."""
-    explained, window = model.explained, model.window
-    grown, today = _grown(window), explained.evidence.reads
-    largest = min(at_most or math.inf, model.most_bytes or math.inf, LARGER[-1] * explained.bytes)
-    reads = {
-        size: explained.planned(size / explained.bytes, grown)
-        for size in sorted(_sizes(window, explained.bytes, largest))
-    }
-    value = _enough(reads, today, explained.bytes)
-    for _ in range(_ROUNDS if value != explained.bytes else 0):
-        less = max((size for size in reads if size < value), default=explained.bytes)
+    window, grown = model.window, _grown(model.window)
+    pool_bytes, today = model.sizes.evidence.pool_bytes, model.sizes.evidence.reads
+    largest = min(at_most or math.inf, model.known.pool.most_bytes or math.inf, LARGER[-1] * pool_bytes)
+
+    def planned(sizes: Iterable[float]) -> dict[float, float]:
+        return {size: model.sizes.planned(size / pool_bytes, grown) for size in sizes}
+
+    reads = planned(sorted(_sizes(window, pool_bytes, largest)))
+    value = _enough(reads, today, pool_bytes)
+    for _ in range(_ROUNDS if value != pool_bytes else 0):
+        less = max((size for size in reads if size < value), default=pool_bytes)
         step = (value - less) / (_BETWEEN + 1)
         between = {size_as_set(window, less + step * (n + 1)) for n in range(_BETWEEN)}
-        reads |= {size: explained.planned(size / explained.bytes, grown) for size in between if less < size < value}
-        value = _enough(reads, today, explained.bytes)
+        reads |= planned(size for size in between if less < size < value)
+        value = _enough(reads, today, pool_bytes)
     return value
 
 
@@ -84,10 +82,10 @@ def _enough(reads: Mapping[float, float], today: float, now: float) -> float:
     return min(size for size, read in reads.items() if read <= least + ENOUGH * (today - least))
 
 
-def _choice(explained: Explained, value: float, most: float, now: float) -> Choice:
-    before = explained.evidence.reads
+def _choice(sizes: SizeModel, value: float, most: float, now: float) -> Choice:
+    evidence, before = sizes.evidence, sizes.evidence.reads
     scale = now / before if before else 1.0  # the reads of this window, which may be a little more than those explained
-    size = explained.size(value / explained.bytes)
+    size = sizes.size(value / evidence.pool_bytes)
     then = size.pages_read_per_second.expected
     error = size.error
     return Choice(
@@ -100,8 +98,8 @@ def _choice(explained: Explained, value: float, most: float, now: float) -> Choi
         read_predicted=round(scale * then, 2),
         read_most=round(scale * max(most, then), 2),
         model_read_now=round(scale * before, 2),
-        cost_now=explained.evidence.pages,
-        cost_predicted=explained.evidence.pages * value / explained.bytes,
+        cost_now=evidence.pages,
+        cost_predicted=evidence.pages * value / evidence.pool_bytes,
         saved=scale * (before - then),
         error=error,
         read_error=error,

@@ -13,6 +13,7 @@ from advisor.overview.residents import resident_pages
 from advisor.pool.errors import Unanswerable
 from advisor.pool.load import OTHERS, TableReads, residents_known
 from advisor.pool.scanned import Scanned, scanned
+from advisor.pool.settings import POOL_SIZE
 from advisor.pool.steady import Sublists
 from advisor.pool.tables import is_full, kept_free, read_by_scans
 from exporter.collectors.index_sizes import INDEX_SIZES
@@ -59,6 +60,7 @@ class PoolEvidence:
     Attributes:
         seconds: Length of the window.
         page_bytes: Size of a page.
+        pool_bytes: innodb_buffer_pool_size.
         size: Pages of the pool.
         full: Whether they are all used: else nothing is evicted, and all reads are first reads.
         kept_free: Pages that a full pool does not fill, as far as that was seen.
@@ -76,6 +78,7 @@ class PoolEvidence:
 
     seconds: float
     page_bytes: float
+    pool_bytes: float
     size: float
     full: bool
     kept_free: float
@@ -149,7 +152,7 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> PoolE
     """The evidence of a window, and of the history before it.
 
     Raises:
-        Unanswerable: A section is not known, or the window is too short.
+        Unanswerable: A section or setting is not known, or the window is too short.
     """
     if len(window.snapshots) < 2:
         raise Unanswerable(
@@ -166,6 +169,9 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> PoolE
     lists = [sizes for snapshot in window.snapshots if (sizes := _sublists(snapshot)) is not None]
     if not lists:
         raise Unanswerable("pool.old_pages", "the length of the old sublist is not known")
+    pool_bytes = number(window.latest.setting(POOL_SIZE))
+    if pool_bytes is None:
+        raise Unanswerable("variables", "the size of the pool is not known")
     size = float(sum(instance.size_pages for instance in window.latest[POOLS] or ()))
     full = is_full(window.latest)
     if not full:  # it grows: what it holds at the end counts
@@ -182,6 +188,7 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> PoolE
     return PoolEvidence(
         seconds=window.seconds,
         page_bytes=float(number(window.latest.setting("innodb_page_size")) or 16384.0),
+        pool_bytes=float(pool_bytes),
         size=size,
         full=full,
         kept_free=size - pages if full else 0.0,

@@ -58,7 +58,7 @@ Question = tuple[tuple[tuple[str, float], ...], bool, tuple[Pages, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedLoad:
     """The load of some evidence, and what was predicted with it.
 
     Attributes:
@@ -105,9 +105,9 @@ class Loads:
 
     def __init__(self) -> None:
         """Nothing is kept yet."""
-        self._kept: list[Fitted] = []
+        self._kept: list[FittedLoad] = []
 
-    def of(self, evidence: PoolEvidence, check_time: Callable[[], None]) -> Fitted:
+    def of(self, evidence: PoolEvidence, check_time: Callable[[], None]) -> FittedLoad:
         """The load of some evidence, or of earlier evidence that was nearly the same: as ``fitted``."""
         kept = next((one for one in self._kept if _stands(one.evidence, evidence)), None)
         kept = kept or fitted(evidence, check_time)
@@ -132,7 +132,7 @@ def _stands(before: PoolEvidence, now: PoolEvidence) -> bool:
     return before.scanned.same(now.scanned) and all(abs(a - b) <= _FIT.moved * whole for a, b, whole in moved)
 
 
-def fitted(evidence: PoolEvidence, check_time: Callable[[], None]) -> Fitted:
+def fitted(evidence: PoolEvidence, check_time: Callable[[], None]) -> FittedLoad:
     """Fit a load to some evidence.
 
     Args:
@@ -150,7 +150,7 @@ def fitted(evidence: PoolEvidence, check_time: Callable[[], None]) -> Fitted:
     beside = evidence.scanned
     with contextlib.suppress(TooManySteps):
         beside = begun(beside, lookups[0], check_time)
-    return Fitted(evidence, smooth, hurried, kept, lookups, beside)
+    return FittedLoad(evidence, smooth, hurried, kept, lookups, beside)
 
 
 def _swept(evidence: PoolEvidence) -> bool:

@@ -13,9 +13,9 @@ from advisor.models.lru.popularity import Pages
 from advisor.observe.window import Window
 from advisor.pool.curve import PoolSize
 from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable, answerable
-from advisor.pool.estimate import Explained, explained
+from advisor.pool.estimate import Reads, SizeModel
 from advisor.pool.fitting import NEGLIGIBLE, Loads
-from advisor.pool.scanned import Prediction, ReadRates, Scanned
+from advisor.pool.scanned import Prediction, Scanned
 from advisor.pool.settings import POOL_SIZE
 from advisor.pool.tables import MOST_TABLES, is_measured, table_name
 
@@ -30,39 +30,29 @@ class PoolModel:
     """
 
     def __init__(self, window: Window, known: Facts, loads: Loads | None = None) -> None:
-        self.window, self._known = window, known
+        self.window, self.known = window, known
         self._loads = loads or Loads()
         self.until: float | None = None
         """When time is over, by ``time.thread_time``: a busy machine does not count."""
 
-    @property
-    def most_bytes(self) -> float | None:
-        """The largest pool that the machine has memory for, in bytes; None where not known."""
-        return self._known.pool.most_bytes
-
-    @property
-    def pages_read_per_second(self) -> float:
-        """Over the whole window, which may begin before the pool was full."""
-        return self._known.pool.pages_read_per_second or 0.0
-
     @cached_property
-    def explained(self) -> Explained:
+    def sizes(self) -> SizeModel:
         """What was watched, and the load that explains it.
 
         Raises:
             Unanswerable: The window does not tell enough.
         """
-        return explained(self.window, self._known, self._loads, self.check_time)
+        return SizeModel.of(self.window, self.known, self._loads, self.check_time)
 
     @property
     def today(self) -> Scanned:
-        """The pool and its scans today. Raises Unanswerable as ``explained``."""
-        return self.explained.evidence.scanned
+        """The pool and its scans today. Raises Unanswerable as ``sizes``."""
+        return self.sizes.evidence.scanned
 
     @property
-    def loads(self) -> tuple[tuple[Pages, ...], ...]:
-        """Lookups that explain what was measured, the likeliest first. Raises Unanswerable as ``explained``."""
-        return self.explained.fitted.lookups
+    def lookups(self) -> tuple[tuple[Pages, ...], ...]:
+        """Lookups that explain what was measured, the likeliest first. Raises Unanswerable as ``sizes``."""
+        return self.sizes.load.lookups
 
     def table(self, scan: ScanFacts) -> str:
         """The name of a scanned table in the workload.
@@ -78,40 +68,41 @@ class PoolModel:
         raise Unanswerable("model", f"the facts of the scans of {name} are incomplete")
 
     @answerable()
-    def predict(
-        self, changes: Mapping[str, float], *, strained: bool = False, lookups: tuple[Pages, ...] | None = None
-    ) -> Prediction:
-        """What the simulation says of some changes.
-
-        Args:
-            changes: To settings of the model.
-            strained: As in ``scanned.predict``.
-            lookups: Beside the scans; the likeliest by default.
+    def predict(self, changes: Mapping[str, float]) -> Prediction:
+        """What the simulation says of some changes to settings of the model, beside the likeliest lookups.
 
         Raises:
             Unanswerable: The window does not tell enough, or time is over.
         """
-        lookups = self.loads[0] if lookups is None else lookups
-        return self.explained.fitted.predict(changes, lookups, self.check_time, strained=strained)
+        return self.sizes.load.predict(changes, self.lookups[0], self.check_time)
 
     @answerable()
-    def reads(
-        self, changes: Mapping[str, float], *, strained: bool = False, lookups: tuple[Pages, ...] | None = None
-    ) -> ReadRates:
-        """The pages read after some changes, relative to those measured today; without changes these themselves.
+    def reads(self, changes: Mapping[str, float]) -> Reads:
+        """The reads to expect after some changes; without changes those measured today.
 
-        Args:
-            changes: To settings of the model.
-            strained: As in ``scanned.predict``.
-            lookups: Beside the scans; where the likeliest, and the size of the pool changes, as the miss curve says.
+        Of another size of the pool they are those of the miss curve, else those of the simulation.
 
         Raises:
             Unanswerable: The window does not tell enough, or time is over.
         """
-        size = self.size(changes) if lookups is None and not strained else None
-        if size is not None:
-            return self.explained.expected(float(size.times))
-        return self.explained.reads(changes, self.loads[0] if lookups is None else lookups, strained=strained)
+        times = self._times(changes)
+        return self.sizes.reads(changes, self.lookups[0]) if times is None else self.sizes.expected(times)
+
+    def strained(self, changes: Mapping[str, float]) -> Iterator[Reads]:
+        """The reads that may come instead: by all lookups that explain today's, and under strain (``predict``).
+
+        Raises:
+            Unanswerable: The window does not tell enough, or time is over.
+        """
+        for lookups in self.lookups:
+            with answerable():
+                reads = self.sizes.reads(changes, lookups, strained=True)
+            yield reads
+
+    def per_pass(self, reads: Reads) -> dict[str, float]:
+        """Pages that a scan of each table reads."""
+        per_second = self.today.workload.scans_per_second
+        return {name: pages / per_second[name] for name, pages in reads.scans.items()}
 
     def size(self, changes: Mapping[str, float]) -> PoolSize | None:
         """The miss curve's answer; None where something else than the pool's size changes.
@@ -119,18 +110,19 @@ class PoolModel:
         Raises:
             Unanswerable: The window does not tell enough, or time is over.
         """
-        if changes and changes.keys() != {POOL_SIZE}:
-            return None
-        return self.explained.size(changes.get(POOL_SIZE, self.explained.bytes) / self.explained.bytes)
+        times = self._times(changes)
+        return None if times is None else self.sizes.size(times)
+
+    def _times(self, changes: Mapping[str, float]) -> float | None:
+        """The multiple of today's size; None where something else changes."""
+        today = self.sizes.evidence.pool_bytes
+        return None if changes.keys() - {POOL_SIZE} else changes.get(POOL_SIZE, today) / today
 
     @property
     def error(self) -> float:
         """How far the simulation is off today's reads of tables, relative to them."""
-        evidence, by_model, per_second = (
-            self.explained.evidence,
-            self.predict({}).rates,
-            self.today.workload.scans_per_second,
-        )
+        evidence, by_model = self.sizes.evidence, self.predict({}).rates
+        per_second = self.today.workload.scans_per_second
         off = abs(by_model.other - evidence.by_lookups)
         for name, pages in self.today.per_pass.items():
             off += abs(by_model.per_pass[name] - pages) * per_second[name]
@@ -143,7 +135,7 @@ class PoolModel:
 
     def notes(self, changes: Mapping[str, float]) -> Iterator[str]:
         """What the answer to some changes rests on, and what it cannot see, in sentences."""
-        yield from self.explained.notes()
+        yield from self.sizes.notes()
         simulated = self.today.scans or self.size(changes) is None
         if simulated and self.error > ACCEPTED_ERROR:
             yield (

@@ -156,31 +156,6 @@ class Prediction:
     until_cached: Mapping[str, int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class ReadRates:
-    """Pages read: as measured today, or as expected after a change.
-
-    Attributes:
-        per_pass: By table.
-        per_second: Passes, by table.
-        other: Per second, by everything else.
-    """
-
-    per_pass: Mapping[str, float]
-    per_second: Mapping[str, float]
-    other: float
-
-    @property
-    def scans(self) -> float:
-        """Per second, by all scans."""
-        return math.fsum(pages * self.per_second[name] for name, pages in self.per_pass.items())
-
-    @property
-    def all(self) -> float:
-        """Per second, by everything."""
-        return self.scans + self.other
-
-
 def predict(
     today: Scanned,
     lookups: tuple[Pages, ...],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import Field
 
@@ -13,10 +12,10 @@ from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.facts import facts
 from advisor.observe.window import Window
 from advisor.pool.errors import Refused, Unanswerable
+from advisor.pool.estimate import Reads
 from advisor.pool.fitting import Loads
 from advisor.pool.model import PoolModel
 from advisor.pool.ranges import POINTS, spread
-from advisor.pool.scanned import ReadRates
 from advisor.pool.settings import refuse_unknown, values_as_set
 from advisor.pool.trials import LEFT, OTHERS, deviation
 
@@ -61,18 +60,6 @@ class Sweep(Frozen):
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """What the model says of one value.
-
-    Attributes:
-        left: Pages in the pool for what is not scanned.
-    """
-
-    reads: ReadRates
-    left: float
-
-
 def sweep(
     window: Window,
     setting: str,
@@ -103,86 +90,87 @@ def sweep(
         raise Refused(f"{setting} is swept, and cannot have one value beside that")
     others = values_as_set(window, beside) if beside else {}
     wanted = [values_as_set(window, {setting: value})[setting] for value in values]
-    known = facts(window)
-    model = PoolModel(window, known, loads)
+    model = PoolModel(window, facts(window), loads)
     today = model.today.settings.get(setting)
     if today is None:
         raise Unanswerable(f"setting.{setting}", f"{setting} is not known")
     others = {name: value for name, value in others.items() if value != model.today.settings[name]}
-    order = [*wanted, today, *spread(window, setting, points, model.most_bytes)]
-    by_value = dict(_points(model, setting, list(dict.fromkeys(order)), others, seconds))
-    return _answer(model, setting, by_value, others, len({*order}) - len(by_value))
+    order = [*wanted, today, *spread(window, setting, points, model.known.pool.most_bytes)]
+    questions = {value: {**others, **({} if value == today else {setting: value})} for value in order}
+    answered = {value: questions[value] for value in sorted(_answered(model, questions, seconds))}
+    return _sweep(model, setting, answered, others, len(questions) - len(answered))
 
 
-def _points(
-    model: PoolModel, setting: str, order: Sequence[float], beside: Mapping[str, float], seconds: float
-) -> Iterator[tuple[float, _Point]]:
-    """What the model says of each value, for as long as there is time."""
-    today = model.today.settings[setting]
-    for value in order:
-        changes = {**beside, **({} if value == today else {setting: value})}
+def _answered(model: PoolModel, questions: Mapping[float, Mapping[str, float]], seconds: float) -> Iterator[float]:
+    """The values that there is time for; the model keeps what it predicts."""
+    for value, changes in questions.items():
         try:
-            yield value, _Point(model.reads(changes), model.predict(changes).others)
+            model.reads(changes)
+            model.predict(changes)
         except Unanswerable as error:
             if error.lacks != "time" or model.until is None:
                 raise
             return
+        yield value
         if model.until is None:
             model.until = time.thread_time() + seconds
 
 
-def _answer(
-    model: PoolModel, setting: str, by_value: Mapping[float, _Point], beside: Mapping[str, float], left_out: int
+def _sweep(
+    model: PoolModel,
+    setting: str,
+    questions: Mapping[float, Mapping[str, float]],
+    beside: Mapping[str, float],
+    left_out: int,
 ) -> Sweep:
-    today, now = model.today, _Point(model.reads({}), model.predict({}).others)
-    by_model = model.predict({}).rates
-    values = sorted(by_value)
-    sizes = [size for value in values if (size := model.size({**beside, setting: value})) is not None]
-    error = max((size.error for size in sizes), default=deviation(model, now.reads.all, by_model.read))
-    points = [by_value[value] for value in values]
+    now, by_model, today = model.reads({}), model.predict({}), model.today.settings[setting]
+    reads = [model.reads(changes) for changes in questions.values()]
+    left = [model.predict(changes).others for changes in questions.values()]
+    sizes = [size for value in questions if (size := model.size({**beside, setting: value})) is not None]
+    error = max((size.error for size in sizes), default=deviation(model, now.all, by_model.rates.read))
     per_second = "pages per second"
     return Sweep(
         server=str(model.window.latest.server),
         at=model.window.latest.at,
         setting=setting,
         unit=SETTINGS[setting].unit,
-        from_=tidy(today.settings[setting]),
+        from_=tidy(today),
         set={name: tidy(value) for name, value in beside.items()},
-        values=tuple(map(tidy, values)),
+        values=tuple(map(tidy, questions)),
         left_out=left_out,
-        objects=tuple(
-            SweptTable(
-                subject=scan.subject,
-                quantity="pages read per pass",
-                unit="pages",
-                now=_number(now.reads.per_pass[name]),
-                predicted=tuple(_number(point.reads.per_pass[name]) for point in points),
-                error=tidy(deviation(model, now.reads.per_pass[name], by_model.per_pass[name])),
-            )
-            for name, scan in today.scans.items()
-        ),
+        objects=tuple(_tables(model, reads)),
         others=SweptQuantity(
-            quantity=LEFT,
-            unit="pages",
-            now=round(now.left),
-            predicted=tuple(round(point.left) for point in points),
+            quantity=LEFT, unit="pages", now=round(by_model.others), predicted=tuple(map(round, left))
         ),
         other_reads=SweptQuantity(
             quantity=OTHERS,
             unit=per_second,
-            now=_number(now.reads.other),
-            predicted=tuple(_number(point.reads.other) for point in points),
+            now=_number(now.others),
+            predicted=tuple(_number(then.others) for then in reads),
         ),
         reads=SweptQuantity(
             quantity="pages read per second",
             unit=per_second,
-            now=_number(now.reads.all),
-            predicted=tuple(_number(point.reads.all) for point in points),
+            now=_number(now.all),
+            predicted=tuple(_number(then.all) for then in reads),
             error=tidy(error),
         ),
         confidence=round(min((size.confidence for size in sizes), default=model.confidence), 3),
-        notes=tuple(model.notes({**beside, setting: today.settings[setting]})),
+        notes=tuple(model.notes({**beside, setting: today})),
     )
+
+
+def _tables(model: PoolModel, reads: Sequence[Reads]) -> Iterator[SweptTable]:
+    now, by_model, then = model.per_pass(model.reads({})), model.predict({}).rates, [*map(model.per_pass, reads)]
+    for name, scan in model.today.scans.items():
+        yield SweptTable(
+            subject=scan.subject,
+            quantity="pages read per pass",
+            unit="pages",
+            now=_number(now[name]),
+            predicted=tuple(_number(per_pass[name]) for per_pass in then),
+            error=tidy(deviation(model, now[name], by_model.per_pass[name])),
+        )
 
 
 def _number(value: float) -> Number:

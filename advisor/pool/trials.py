@@ -10,8 +10,8 @@ from advisor.contract.recommendation import Alternative, Effect, tidy
 from advisor.facts import Choice, ScanFacts
 from advisor.pool.choice import EQUAL, smallest_size
 from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable
+from advisor.pool.estimate import Reads
 from advisor.pool.model import PoolModel
-from advisor.pool.scanned import ReadRates
 from advisor.pool.settings import POOL_SIZE
 
 _PCT = "innodb_old_blocks_pct"
@@ -44,10 +44,10 @@ class Trial:
     model: PoolModel
     setting: str
     value: float
-    now: ReadRates
-    then: ReadRates
-    worst: ReadRates
-    best: ReadRates
+    now: Reads
+    then: Reads
+    worst: Reads
+    best: Reads
 
     @classmethod
     def of(cls, model: PoolModel, setting: str, value: float) -> Trial:
@@ -61,7 +61,8 @@ class Trial:
         Raises:
             Unanswerable: The model cannot be calibrated, or time is over.
         """
-        futures = list(_futures(model, setting, value))
+        changes = _change(model, setting, value)
+        futures = [model.reads(changes), *model.strained(changes)]
         worst, least = max(futures, key=_all), min(futures, key=_all)
         return cls(model, setting, value, model.reads({}), futures[0], worst, least)
 
@@ -74,8 +75,8 @@ class Trial:
     def table_error(self, table: str) -> float:
         """Error of the pages read per pass over a table, relative to those of today."""
         by_model = self.model.predict({}).rates.per_pass[table]
-        then, worst = self.then.per_pass[table], self.worst.per_pass[table]
-        return self._error(self.now.per_pass[table], by_model, abs(worst - then))
+        now, then, worst = (self.model.per_pass(reads)[table] for reads in (self.now, self.then, self.worst))
+        return self._error(now, by_model, abs(worst - then))
 
     @property
     def error(self) -> float:
@@ -92,7 +93,7 @@ class Trial:
 
 def deviation(model: PoolModel, now: float, by_model: float) -> float:
     """The model's deviation from what is measured today, relative to it; but at least what it is known to be off."""
-    least = ROUGH if any(model.loads) else EXACT
+    least = ROUGH if any(model.lookups) else EXACT
     return max(abs(by_model - now) / now, least) if now else 0.0
 
 
@@ -116,8 +117,8 @@ def choose(model: PoolModel, setting: str, scan: ScanFacts | None, at_most: floa
     left_now, left_then = trial.left
     return Choice(
         value=trial.value,
-        now=None if table is None else float(round(trial.now.per_pass[table])),
-        predicted=None if table is None else float(round(trial.then.per_pass[table])),
+        now=None if table is None else float(round(model.per_pass(trial.now)[table])),
+        predicted=None if table is None else float(round(model.per_pass(trial.then)[table])),
         model_now=None if table is None else float(round(by_model.per_pass[table])),
         predicted_by_pct=_by_pct(model, table) if table is not None and setting == POOL_SIZE else None,
         read_now=round(trial.now.all, 2),
@@ -135,7 +136,8 @@ def choose(model: PoolModel, setting: str, scan: ScanFacts | None, at_most: floa
 
 def _by_pct(model: PoolModel, table: str) -> float:
     """Pages read per pass over a table with the best innodb_old_blocks_pct."""
-    return float(round(Trial.of(model, _PCT, best(model, _PCT)).then.per_pass[table]))
+    trial = Trial.of(model, _PCT, best(model, _PCT))
+    return float(round(model.per_pass(trial.then)[table]))
 
 
 def best(model: PoolModel, setting: str, at_most: float | None = None) -> float:
@@ -169,8 +171,8 @@ def others(model: PoolModel, setting: str, value: float) -> Effect:
     trial = Trial.of(model, setting, value)
     return Effect(
         quantity=OTHERS,
-        now=tidy(round(trial.now.other, 2)),
-        predicted=tidy(round(trial.worst.other, 2)),
+        now=tidy(round(trial.now.others, 2)),
+        predicted=tidy(round(trial.worst.others, 2)),
         unit="pages per second",
         model="lru",
     )
@@ -194,7 +196,7 @@ def alternatives(model: PoolModel, setting: str, scan: ScanFacts) -> tuple[Alter
 
 def _alternative(model: PoolModel, setting: str, table: str) -> Iterator[Alternative]:
     trial = Trial.of(model, setting, best(model, setting))
-    before, after = trial.now.per_pass[table], trial.worst.per_pass[table]
+    before, then, after = (model.per_pass(reads)[table] for reads in (trial.now, trial.then, trial.worst))
     if after > WORTHWHILE * before or trial.worst.all >= trial.now.all:
         return
     left_now, left_then = trial.left
@@ -203,7 +205,7 @@ def _alternative(model: PoolModel, setting: str, table: str) -> Iterator[Alterna
         effect=Effect(
             quantity="pages read per pass",
             now=round(before),
-            predicted=round(trial.then.per_pass[table]),
+            predicted=round(then),
             unit="pages",
             model="lru",
             error=tidy(trial.table_error(table)),
@@ -217,23 +219,15 @@ def _alternative(model: PoolModel, setting: str, table: str) -> Iterator[Alterna
 
 def _reads(model: PoolModel, setting: str, value: float, most: float = math.inf) -> float:
     """All pages read per second with a value, at worst; or any number above ``most``, where it is above."""
-    changes, most_read = _change(model, setting, value), 0.0
-    for lookups in model.loads:
-        most_read = max(most_read, model.reads(changes, strained=True, lookups=lookups).all)
+    most_read = 0.0
+    for reads in model.strained(_change(model, setting, value)):
+        most_read = max(most_read, reads.all)
         if most_read > most:
             break  # the value is out, whatever the other accesses would read
     return most_read
 
 
-def _futures(model: PoolModel, setting: str, value: float) -> Iterator[ReadRates]:
-    """The reads to expect with a value, then what may come instead."""
-    changes = _change(model, setting, value)
-    yield model.reads(changes)
-    for lookups in model.loads:
-        yield model.reads(changes, strained=True, lookups=lookups)
-
-
-def _all(reads: ReadRates) -> float:
+def _all(reads: Reads) -> float:
     return reads.all
 
 

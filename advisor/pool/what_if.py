@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from pydantic import Field
 
@@ -11,6 +11,7 @@ from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.contract.templates import exact_binary
 from advisor.facts import facts
 from advisor.observe.window import Window
+from advisor.pool.estimate import Reads
 from advisor.pool.fitting import Loads
 from advisor.pool.model import PoolModel
 from advisor.pool.settings import values_as_set
@@ -67,58 +68,48 @@ def what_if(window: Window, changes: Mapping[str, SettingValue], loads: Loads | 
         Refused: The server would not take a change, or the model has no answer for it.
         Unanswerable: The window does not tell enough.
     """
-    wanted = values_as_set(window, changes)
-    return answer(PoolModel(window, facts(window), loads), wanted, tuple(_roundings(changes, wanted)))
-
-
-def answer(model: PoolModel, changes: Mapping[str, float], notes: Sequence[str] = ()) -> WhatIf:
-    """The answer of the model.
-
-    Args:
-        model: Of the window.
-        changes: As ``values_as_set`` returns them.
-        notes: Sentences that come before the notes of the calibration.
-    """
-    today, window = model.today, model.window
-    server = window.latest.server
-    now, then = model.predict({}), model.predict(changes)
-    reads, reads_then, size = model.reads({}), model.reads(changes), model.size(changes)
-    per_second = today.workload.scans_per_second
+    as_set = values_as_set(window, changes)
+    model = PoolModel(window, facts(window), loads)
+    now, then = model.predict({}), model.predict(as_set)
+    reads, reads_then, size = model.reads({}), model.reads(as_set), model.size(as_set)
     return WhatIf(
-        server=str(server),
+        server=str(window.latest.server),
         at=window.latest.at,
         watched_seconds=round(window.seconds, 3),
-        changes=tuple(model.change(name, value) for name, value in changes.items()),
-        tables=tuple(
-            TableOutcome(
-                subject={"schema": scan.schema, "table": scan.table},
-                pages=tidy(scan.pages or 0.0),
-                passes_per_hour=tidy(per_second[name] * 3600.0),
-                measured_pages_read_per_pass=tidy(today.per_pass[name]),
-                pages_read_per_pass=_amount(reads.per_pass[name], reads_then.per_pass[name]),
-                pages_read_per_second=_amount(
-                    reads.per_pass[name] * per_second[name], reads_then.per_pass[name] * per_second[name]
-                ),
-                passes_until_cached=then.until_cached[name],
-            )
-            for name, scan in today.scans.items()
-        ),
-        other_pages_read_per_second=_amount(reads.other, reads_then.other),
+        changes=tuple(model.change(name, value) for name, value in as_set.items()),
+        tables=tuple(_tables(model, reads, reads_then, then.until_cached)),
+        other_pages_read_per_second=_amount(reads.others, reads_then.others),
         pages_read_per_second=_amount(reads.all, reads_then.all),
         pages_of_others=_amount(round(now.others), round(then.others)),
         young_pages_of_others=_amount(round(now.young), round(then.young)),
         error=tidy(model.error if size is None else size.error),
         confidence=round(model.confidence if size is None else size.confidence, 3),
-        notes=(*notes, *model.notes(changes)),
+        notes=(*_roundings(changes, as_set), *model.notes(as_set)),
     )
+
+
+def _tables(
+    model: PoolModel, now: Reads, then: Reads, until_cached: Mapping[str, int | None]
+) -> Iterator[TableOutcome]:
+    today, per_pass, per_pass_then = model.today, model.per_pass(now), model.per_pass(then)
+    for name, scan in today.scans.items():
+        yield TableOutcome(
+            subject=scan.subject,
+            pages=tidy(scan.pages or 0.0),
+            passes_per_hour=tidy(today.workload.scans_per_second[name] * 3600.0),
+            measured_pages_read_per_pass=tidy(today.per_pass[name]),
+            pages_read_per_pass=_amount(per_pass[name], per_pass_then[name]),
+            pages_read_per_second=_amount(now.scans[name], then.scans[name]),
+            passes_until_cached=until_cached[name],
+        )
 
 
 def _amount(now: float, then: float) -> Amount:
     return Amount(now=tidy(round(now, 2)), then=tidy(round(then, 2)))
 
 
-def _roundings(changes: Mapping[str, SettingValue], wanted: Mapping[str, float]) -> Iterator[str]:
-    for name, value in wanted.items():
+def _roundings(changes: Mapping[str, SettingValue], as_set: Mapping[str, float]) -> Iterator[str]:
+    for name, value in as_set.items():
         if SETTINGS[name].parse(changes[name]) != value:
             made = exact_binary(value) if SETTINGS[name].unit == "bytes" else f"{value:.0f}"
             yield f"this server makes {made} of {name} = {changes[name]}: it takes whole steps"

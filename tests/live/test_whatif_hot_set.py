@@ -103,7 +103,7 @@ def filled(start_server: Start, name: str) -> PrivateServer:
 
 def following(model: PoolModel, pct: int, rounds: int) -> list[float]:
     """The model's prediction of pages read in the first rounds after the change."""
-    workload = replace(model.today.workload, lookups=model.loads[0])
+    workload = replace(model.today.workload, lookups=model.lookups[0])
     found = run(workload, model.today.pool, (Settings(old_blocks_pct=pct), workload))
     passes = [each for each in found.passes if each.object in ("shop.orders", LOOKED_UP)][-2 * ROUNDS :]
     return [a.pages_read + b.pages_read for a, b in zip(passes[::2], passes[1::2], strict=True)][:rounds]

@@ -15,8 +15,9 @@ from advisor.models.lru.popularity import Pages
 from advisor.models.lru.scenario import Pool
 from advisor.models.lru.workload import TableScan, Workload
 from advisor.pool.curve import ExpectedReads, PoolSize
-from advisor.pool.estimate import Explained, explain
+from advisor.pool.estimate import SizeModel
 from advisor.pool.evidence import PoolEvidence
+from advisor.pool.fitting import Loads
 from advisor.pool.load import TableReads
 from advisor.pool.scanned import Scanned
 from advisor.pool.settings import POOL_SIZE
@@ -48,11 +49,12 @@ def scanned_of(held: Sublists, workload: Workload, per_pass: dict[str, float]) -
 def evidence_of(
     tables: dict[str, TableReads], young: float, old: float, made_young: float, *, old_seconds: float = 1.0
 ) -> PoolEvidence:
-    reads = math.fsum(each.reads for each in tables.values())
+    reads = math.fsum(table.reads for table in tables.values())
     held = Sublists(young, old, old_seconds)
     return PoolEvidence(
         seconds=300.0,
         page_bytes=16_384.0,
+        pool_bytes=BYTES,
         size=young + old,
         full=True,
         kept_free=0.0,
@@ -69,8 +71,12 @@ def evidence_of(
     )
 
 
-def explained(found: PoolEvidence) -> Explained:
-    return explain(found, BYTES)
+def model_of(evidence: PoolEvidence) -> SizeModel:
+    return SizeModel(evidence, Loads().of(evidence, unhurried), unhurried)
+
+
+def unhurried() -> None:
+    """Time is never over."""
 
 
 @st.composite
@@ -83,67 +89,69 @@ def adversarial(draw: st.DrawFn) -> PoolEvidence:
         resident = draw(st.none() | st.floats(0.0, size))
         since_start = draw(st.floats(0.0, 1e12))
         tables[f"shop.table{number}"] = TableReads(size, draw(st.floats(1e-6, 1e6)), resident, since_start)
-    known = all(each.resident is not None for each in tables.values())
+    known = all(table.resident is not None for table in tables.values())
     if not known:
-        tables = {name: replace(each, resident=None) for name, each in tables.items()}
+        tables = {name: replace(table, resident=None) for name, table in tables.items()}
     for number in range(draw(st.integers(0, 1))):
         size = draw(st.floats(1.0, 10 * pages))
         resting[f"shop.resting{number}"] = TableReads(size, 0.0, draw(st.floats(0.0, size)) if known else None)
     share = draw(st.floats(0.06, 0.9))
     old_seconds = draw(st.sampled_from([0.0, 0.01, 1.0, 30.0]))
     unexplained = draw(st.floats(0.0, 1e3))
-    found = evidence_of(tables, pages * share, pages * (1 - share), draw(st.floats(0.0, 1e6)), old_seconds=old_seconds)
+    evidence = evidence_of(
+        tables, pages * share, pages * (1 - share), draw(st.floats(0.0, 1e6)), old_seconds=old_seconds
+    )
     return replace(
-        found, full=draw(st.booleans()), resting=resting, unexplained=unexplained, reads=found.reads + unexplained
+        evidence, full=draw(st.booleans()), resting=resting, unexplained=unexplained, reads=evidence.reads + unexplained
     )
 
 
 @st.composite
 def beside_scans(draw: st.DrawFn, scanned_tables: int) -> PoolEvidence:
     """The same beside scanned tables, of which a pass may find any part in the pool. A window lasts an hour at most."""
-    found = draw(adversarial())
+    evidence = draw(adversarial())
     scans, per_pass = [], {}
     for number in range(scanned_tables):
-        name, pages = f"shop.report{number}", draw(st.integers(1, round(2 * found.pages)))
+        name, pages = f"shop.report{number}", draw(st.integers(1, round(2 * evidence.pages)))
         period, sharers = draw(st.floats(0.1, 3_600.0)), draw(st.sampled_from([1.0, 3.0]))
         kept = draw(st.sampled_from([0.0, 1.0]) | st.floats(0.0, 0.98))
         per_pass[name] = (1 - kept) * pages / sharers
         seconds, fetch = period * draw(st.floats(0.0, 1.0)), draw(st.sampled_from(["normal", "scan"]))
         scans.append(TableScan(name, pages, period, seconds, fetch, kept, sharers))  # type: ignore[arg-type]
-    used = round(found.pages)
-    workload = Workload(tuple(scans), used if found.full else draw(st.integers(0, used)))
-    scanned = scanned_of(found.held, workload, per_pass)
-    return replace(found, scanned=scanned, reads=found.reads + math.fsum(scanned.by_table.values()))
+    used = round(evidence.pages)
+    workload = Workload(tuple(scans), used if evidence.full else draw(st.integers(0, used)))
+    scanned = scanned_of(evidence.held, workload, per_pass)
+    return replace(evidence, scanned=scanned, reads=evidence.reads + math.fsum(scanned.by_table.values()))
 
 
 def every(size: PoolSize) -> list[ExpectedReads]:
     return [size.pages_read_per_second, *(table.pages_read_per_second for table in size.tables)]
 
 
-def obey(found: PoolEvidence, times: tuple[float, ...]) -> None:
+def obey(evidence: PoolEvidence, times: tuple[float, ...]) -> None:
     """The answer is possible."""
-    sizes = explained(found).sizes(times)
-    assert [size.times for size in sizes] == sorted({1.0, *times})  # never blind
+    model = model_of(evidence)
+    sizes = [model.size(multiple) for multiple in sorted({1.0, *times})]
     for size in sizes:
         for reads in every(size):
             assert 0.0 <= reads.low <= reads.expected * (1 + 1e-9) + 1e-9
             assert reads.expected <= reads.high * (1 + 1e-9) + 1e-9 < math.inf
     for smaller, larger in pairwise(sizes):  # reads never rise with size
         before, after = smaller.pages_read_per_second, larger.pages_read_per_second
-        assert after.low <= before.low * (1 + 1e-3) + 1e-6 * found.reads
-        assert after.expected <= before.expected * (1 + 1e-3) + 1e-6 * found.reads
-        assert after.high <= before.high * (1 + 1e-3) + 1e-6 * found.reads
+        assert after.low <= before.low * (1 + 1e-3) + 1e-6 * evidence.reads
+        assert after.expected <= before.expected * (1 + 1e-3) + 1e-6 * evidence.reads
+        assert after.high <= before.high * (1 + 1e-3) + 1e-6 * evidence.reads
     [today] = [size.pages_read_per_second for size in sizes if size.times == 1.0]
-    assert {today.low, today.expected, today.high} == {found.reads}
-    first, largest = explained(found).first_reads, sizes[-1].pages_read_per_second
+    assert {today.low, today.expected, today.high} == {evidence.reads}
+    first, largest = model.first_reads, sizes[-1].pages_read_per_second
     assert largest.expected <= first.expected * (1 + 1e-9) + 1e-9  # all that is asked for fits
-    assert largest.high <= first.high + 0.03 * found.reads + 1e-9
+    assert largest.high <= first.high + 0.03 * evidence.reads + 1e-9
 
 
-@given(found=adversarial())
+@given(evidence=adversarial())
 @settings(max_examples=60)
-def test_whatever_was_measured_the_answer_is_possible(found: PoolEvidence) -> None:
-    obey(found, TIMES)
+def test_whatever_was_measured_the_answer_is_possible(evidence: PoolEvidence) -> None:
+    obey(evidence, TIMES)
 
 
 @pytest.mark.parametrize(
@@ -158,10 +166,10 @@ def test_whatever_was_measured_the_answer_is_possible(found: PoolEvidence) -> No
 def test_whatever_was_measured_beside_scans_the_answer_is_possible(
     scanned_tables: int, examples: int, times: tuple[float, ...]
 ) -> None:
-    @given(found=beside_scans(scanned_tables))
+    @given(evidence=beside_scans(scanned_tables))
     @settings(max_examples=examples, phases=[Phase.generate])  # to shrink one would take minutes
-    def check(found: PoolEvidence) -> None:
-        obey(found, times)
+    def check(evidence: PoolEvidence) -> None:
+        obey(evidence, times)
 
     check()
 
@@ -180,7 +188,7 @@ def state_of(groups: dict[str, list[Pages]], held: Sublists) -> PoolEvidence | N
         size = math.fsum(number for number, _ in some)
         tables[name] = TableReads(size, math.fsum(state.reads[at : at + len(some)]), min(resident, size), 1e15)
         at += len(some)
-    tables = {name: each for name, each in tables.items() if each.reads > 1e-9}
+    tables = {name: table for name, table in tables.items() if table.reads > 1e-9}
     return evidence_of(tables, held.young, held.old, state.made_young, old_seconds=held.old_seconds)
 
 
@@ -204,14 +212,14 @@ def test_no_independent_accesses_read_more_than_the_high_end_of_a_larger_pool(
     load: tuple[dict[str, list[Pages]], Sublists], times: float
 ) -> None:
     groups, held = load
-    found = state_of(groups, held)
-    if found is None:
+    evidence = state_of(groups, held)
+    if evidence is None:
         return
     pages = [group for some in groups.values() for group in some]
     then = settle(pages, replace(held, young=held.young * times, old=held.old * times))
     assume(then is not None)
     assert then is not None
-    high = explained(found).size(times).pages_read_per_second.high
+    high = model_of(evidence).size(times).pages_read_per_second.high
     assert then.read <= high * (1 + 1e-3) + 1e-6
 
 
@@ -219,29 +227,29 @@ def test_no_independent_accesses_read_more_than_the_high_end_of_a_larger_pool(
 @settings(max_examples=50)
 def test_where_all_pages_are_alike_the_bounds_meet(pages: float, share: float, times: float, rate: float) -> None:
     held = Sublists(pages * share * 0.63, pages * share * 0.37, 0.0)
-    found = state_of({"shop.orders": [Pages(pages, rate)]}, held)
-    assert found is not None
-    reads = explained(found).size(times).pages_read_per_second
-    wanted = found.reads * max(0.0, (1 - share * times) / (1 - share))
-    assert reads.expected == pytest.approx(wanted, abs=0.01 * found.reads)
-    assert reads.high - reads.low <= 0.07 * found.reads
+    evidence = state_of({"shop.orders": [Pages(pages, rate)]}, held)
+    assert evidence is not None
+    reads = model_of(evidence).size(times).pages_read_per_second
+    wanted = evidence.reads * max(0.0, (1 - share * times) / (1 - share))
+    assert reads.expected == pytest.approx(wanted, abs=0.01 * evidence.reads)
+    assert reads.high - reads.low <= 0.07 * evidence.reads
 
 
 @given(load=mixtures(), factor=st.floats(0.1, 50.0))
 @settings(max_examples=30)
 def test_twice_the_load_reads_twice_as_much(load: tuple[dict[str, list[Pages]], Sublists], factor: float) -> None:
-    found = state_of(*load)
-    if found is None:
+    evidence = state_of(*load)
+    if evidence is None:
         return
     faster = replace(
-        found,
-        tables={name: replace(each, reads=each.reads * factor) for name, each in found.tables.items()},
-        reads=found.reads * factor,
-        made_young=found.made_young * factor,
-        accesses=found.accesses * factor,
-        seconds=found.seconds / factor,
+        evidence,
+        tables={name: replace(table, reads=table.reads * factor) for name, table in evidence.tables.items()},
+        reads=evidence.reads * factor,
+        made_young=evidence.made_young * factor,
+        accesses=evidence.accesses * factor,
+        seconds=evidence.seconds / factor,
     )
     for times in (0.5, 2.0):
-        once, more = (explained(each).size(times).pages_read_per_second for each in (found, faster))
+        once, more = (model_of(load).size(times).pages_read_per_second for load in (evidence, faster))
         assert more.expected == pytest.approx(factor * once.expected, rel=2e-2, abs=1e-3 * faster.reads)
         assert more.high == pytest.approx(factor * once.high, rel=2e-2, abs=1e-3 * faster.reads)

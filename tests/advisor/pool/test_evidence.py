@@ -13,8 +13,8 @@ SETTINGS = {"innodb_lru_scan_depth": "100", "innodb_buffer_pool_size": str(4_000
 
 def window(*free: int) -> Window:
     """A snapshot a minute, with so many free pages of 4,000."""
-    pools = [pool(size_pages=4_000, free_pages=each, database_pages=4_000 - each) for each in free]
-    return Window(tuple(snapshot(60.0 * n, variables=SETTINGS, pools=(each,)) for n, each in enumerate(pools)))
+    pools = [pool(size_pages=4_000, free_pages=pages, database_pages=4_000 - pages) for pages in free]
+    return Window(tuple(snapshot(60.0 * n, variables=SETTINGS, pools=(instance,)) for n, instance in enumerate(pools)))
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,10 @@ ITEMS = TableReads(20_000.0, 100.0, 8_000.0)
 def before() -> PoolEvidence:
     """A table is scanned, and another one looked up."""
     window = Window(tuple(scanned(10.0 * n, n, 11_400 * n) for n in range(4)))
-    found = evidence(window.snapshots, window, facts(window))
-    workload = replace(found.scanned.workload, scans=(SCAN,))
-    beside = replace(found.scanned, workload=workload, reserved=100)
-    return replace(found, tables={"shop.items": ITEMS}, scanned=beside, made_young=40.0, reads=600.0)
+    watched = evidence(window.snapshots, window, facts(window))
+    workload = replace(watched.scanned.workload, scans=(SCAN,))
+    beside = replace(watched.scanned, workload=workload, reserved=100)
+    return replace(watched, tables={"shop.items": ITEMS}, scanned=beside, made_young=40.0, reads=600.0)
 
 
 BEFORE = before()
@@ -41,8 +41,8 @@ def moved(**changes: Any) -> PoolEvidence:
     return replace(BEFORE, tables={"shop.items": replace(ITEMS, **changes)})
 
 
-def scans(*some: TableScan, other_pages: int = BEFORE.scanned.workload.other_pages) -> PoolEvidence:
-    workload = replace(BEFORE.scanned.workload, scans=some, other_pages=other_pages)
+def scans(*scans: TableScan, other_pages: int = BEFORE.scanned.workload.other_pages) -> PoolEvidence:
+    workload = replace(BEFORE.scanned.workload, scans=scans, other_pages=other_pages)
     return replace(BEFORE, scanned=replace(BEFORE.scanned, workload=workload))
 
 
@@ -52,9 +52,9 @@ class Fits:
     def __init__(self) -> None:
         self.made = 0
 
-    def __call__(self, found: PoolEvidence, _check_time: Callable[[], None]) -> fitting.Fitted:
+    def __call__(self, watched: PoolEvidence, _check_time: Callable[[], None]) -> fitting.FittedLoad:
         self.made += 1
-        return fitting.Fitted(found, None, kept=(), lookups=((),), scanned=found.scanned, hurried=False)
+        return fitting.FittedLoad(watched, None, kept=(), lookups=((),), scanned=watched.scanned, hurried=False)
 
 
 @pytest.fixture
@@ -80,9 +80,9 @@ def nothing() -> None:
 )
 def test_evidence_that_moved_a_little_needs_no_new_fit(now: PoolEvidence, made: Fits) -> None:
     loads = fitting.Loads()
-    first, kept = (loads.of(each, nothing) for each in (BEFORE, now))
+    first, second = (loads.of(watched, nothing) for watched in (BEFORE, now))
     assert made.made == 1
-    assert kept is first
+    assert second is first
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_evidence_that_moved_a_little_needs_no_new_fit(now: PoolEvidence, made: 
 )
 def test_evidence_that_moved_much_does_not_stand(now: PoolEvidence, made: Fits) -> None:
     loads = fitting.Loads()
-    for each in (BEFORE, now):
-        loads.of(each, nothing)
+    for watched in (BEFORE, now):
+        loads.of(watched, nothing)
     assert made.made == 2
 
 
@@ -119,26 +119,26 @@ def test_a_slow_drift_is_measured_from_the_fit_and_not_from_the_last_evidence(ma
 
 def test_windows_in_turn_keep_their_loads_and_only_a_few_are_kept(made: Fits) -> None:
     loads = fitting.Loads()
-    some = [moved(reads=100.0 * number) for number in range(1, fitting.MOST_LOADS + 2)]
-    for each in some[1:] * 3:
-        loads.of(each, nothing)
+    windows = [moved(reads=100.0 * number) for number in range(1, fitting.MOST_LOADS + 2)]
+    for watched in windows[1:] * 3:
+        loads.of(watched, nothing)
     assert made.made == fitting.MOST_LOADS
-    for each in some[:2]:
-        loads.of(each, nothing)
+    for watched in windows[:2]:
+        loads.of(watched, nothing)
     assert made.made == fitting.MOST_LOADS + 2
 
 
 def test_advice_on_an_unchanged_server_simulates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules, window, known = check.load(RULES_FOLDER), captured(RECORDING), fitting.Loads()
-    first = list(judge(rules, window, loads=known))
+    rules, window, loads = check.load(RULES_FOLDER), captured(RECORDING), fitting.Loads()
+    first = list(judge(rules, window, loads=loads))
     assert any(judgement.findings for judgement in first)
 
     def none(*_: object) -> None:
         raise AssertionError("a simulation")
 
     monkeypatch.setattr("advisor.models.lru.workload.simulate", none)
-    kept = pickle.loads(pickle.dumps(known))  # noqa: S301 - as the worker sends them
-    assert list(judge(rules, window, loads=kept)) == first
+    sent = pickle.loads(pickle.dumps(loads))  # noqa: S301 - as the worker sends them
+    assert list(judge(rules, window, loads=sent)) == first
 
 
 def test_a_steady_load_is_fitted_once() -> None:
@@ -149,5 +149,5 @@ def test_a_steady_load_is_fitted_once() -> None:
         window = Window(tuple(snapshots[:n]))
         model = PoolModel(window, facts(window), loads)
         assert model.error < 0.05
-        fitted.add(id(model.explained.fitted))
+        fitted.add(id(model.sizes.load))
     assert len(fitted) == 1

@@ -21,13 +21,13 @@ from exporter.snapshot import Index, ReadOutcome, Snapshot, Table
 from tests.advisor.building import ORDERS, ROWS, captured, pool, scanned, server, snapshot, variables
 
 
-def of(window: Window) -> PoolModel:
+def model_of(window: Window) -> PoolModel:
     return PoolModel(window, facts(window))
 
 
 def lacking(window: Window) -> Unanswerable:
     with pytest.raises(Unanswerable) as caught:
-        assert of(window).loads
+        assert model_of(window).lookups
     return caught.value
 
 
@@ -36,11 +36,11 @@ def lacking(window: Window) -> Unanswerable:
     ["mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan", "mariadb-10.5/repeated-scan", "mysql-9.7/parallel-count"],
 )
 def test_the_model_reads_what_the_captured_server_read(name: str) -> None:
-    found = of(captured(name))
-    [scan] = found.today.workload.scans
-    assert found.error < 0.02
-    by_model = found.predict({}).rates.per_pass["shop.orders"]
-    assert by_model == pytest.approx(found.today.per_pass["shop.orders"], rel=0.01)
+    model = model_of(captured(name))
+    [scan] = model.today.workload.scans
+    assert model.error < 0.02
+    by_model = model.predict({}).rates.per_pass["shop.orders"]
+    assert by_model == pytest.approx(model.today.per_pass["shop.orders"], rel=0.01)
     assert scan.fetch == ("scan" if "parallel" in name else "normal")
     assert 0.01 < scan.seconds < 1.0
     assert scan.period == pytest.approx(1.5, abs=0.3)
@@ -48,33 +48,33 @@ def test_the_model_reads_what_the_captured_server_read(name: str) -> None:
 
 def test_a_table_that_the_server_caches_is_cached_in_the_model() -> None:
     for name in ("mysql-9.7/repeated-scan-followed", "mariadb-10.11/repeated-scan", "mysql-9.7/small-table-scan"):
-        assert of(captured(name)).predict({}).rates.per_pass == {"shop.orders": pytest.approx(0, abs=30)}, name
+        assert model_of(captured(name)).predict({}).rates.per_pass == {"shop.orders": pytest.approx(0, abs=30)}, name
 
 
 def test_a_pool_with_free_pages_keeps_them() -> None:
-    found = of(captured("mysql-9.7/scan-fits-free-pages"))
-    assert found.today.workload.other_pages == pytest.approx(5_620 - 4_646, abs=5)
-    assert found.predict({}).rates.read == 0
+    model = model_of(captured("mysql-9.7/scan-fits-free-pages"))
+    assert model.today.workload.other_pages == pytest.approx(5_620 - 4_646, abs=5)
+    assert model.predict({}).rates.read == 0
 
 
 def test_only_mariadb_from_10_6_on_keeps_a_free_list() -> None:
-    assert (of(captured("mariadb-10.11/repeated-scan")).today.pool.free_low) == 768
-    assert (of(captured("mariadb-10.11/repeated-scan")).today.pool.free_high) == 1_536
+    assert (model_of(captured("mariadb-10.11/repeated-scan")).today.pool.free_low) == 768
+    assert (model_of(captured("mariadb-10.11/repeated-scan")).today.pool.free_high) == 1_536
     for name in ("mariadb-10.5/repeated-scan", "mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan"):
-        assert of(captured(name)).today.pool.free_high == 0
+        assert model_of(captured(name)).today.pool.free_high == 0
 
 
 def test_the_time_of_a_count_is_measured_and_of_a_scan_estimated() -> None:
     window = captured("mysql-9.7/parallel-count")
-    counted = of(window)
+    counted = model_of(window)
     assert counted.today.workload.scans[0].seconds == facts(window).lists["scans"][0].count_seconds
     estimated = "the time of a serial scan is estimated from the time of its reads"
     assert estimated not in counted.notes({})
-    assert estimated in of(captured("mysql-9.7/repeated-scan")).notes({})
+    assert estimated in model_of(captured("mysql-9.7/repeated-scan")).notes({})
 
 
 def test_the_size_of_a_table_is_what_an_uncached_pass_reads() -> None:
-    [scan] = of(captured("mariadb-10.5/repeated-scan")).today.workload.scans
+    [scan] = model_of(captured("mariadb-10.5/repeated-scan")).today.workload.scans
     assert scan.pages == 4_643  # of 4,646, with 4,601 leaves
 
 
@@ -89,13 +89,13 @@ def test_a_table_with_both_kinds_of_fetch_is_in_the_workload_twice() -> None:
         counts = {ORDERS: CountStatement(2 * n, 0.5 * n, 0, 0)}
         return scanned(10.0 * n, n, 3 * n * 11_400, variables=settings, count_statements=counts)
 
-    found = of(Window(tuple(at(n) for n in range(4)))).today
-    assert {(scan.fetch, round(scan.period, 2)) for scan in found.workload.scans} == {
+    today = model_of(Window(tuple(at(n) for n in range(4)))).today
+    assert {(scan.fetch, round(scan.period, 2)) for scan in today.workload.scans} == {
         ("normal", 10.0),
         ("scan", 5.0),
     }
-    assert [scan.seconds for scan in found.workload.scans if scan.fetch == "scan"] == [0.25]
-    serial = found.scans_with({**found.settings, "innodb_parallel_read_threads": 1.0})
+    assert [scan.seconds for scan in today.workload.scans if scan.fetch == "scan"] == [0.25]
+    serial = today.scans_with({**today.settings, "innodb_parallel_read_threads": 1.0})
     assert [(scan.fetch, round(scan.period, 2)) for scan in serial] == [("normal", 3.33)]
 
 
@@ -115,11 +115,11 @@ def test_other_reads_are_lookups_in_the_tables_that_were_read() -> None:
             table_files={table: FileReads(count, count * 16_384, 0.0) for table, count in reads.items()},
         )
 
-    found = of(Window(tuple(at(n) for n in range(4))))
-    [(name, table)] = found.explained.evidence.tables.items()
+    model = model_of(Window(tuple(at(n) for n in range(4))))
+    [(name, table)] = model.sizes.evidence.tables.items()
     assert (name, table.pages, table.reads) == ("shop.items", 6_000 - 9, 60.0)
-    assert found.error <= 0.15
-    assert found.predict({}).rates.other == pytest.approx(60.0, rel=0.5)
+    assert model.error <= 0.15
+    assert model.predict({}).rates.other == pytest.approx(60.0, rel=0.5)
 
 
 @pytest.mark.parametrize(
@@ -151,19 +151,19 @@ def test_a_table_that_is_written_may_have_grown_to_the_size_of_its_file(
 
 
 def test_a_table_whose_file_is_not_known_is_left_out_and_named() -> None:
-    found = of(watched(table_files={}))
-    assert found.today.workload.scans == ()
-    assert any("scans of shop.orders are not in the model" in note for note in found.notes({}))
+    model = model_of(watched(table_files={}))
+    assert model.today.workload.scans == ()
+    assert any("scans of shop.orders are not in the model" in note for note in model.notes({}))
 
 
 def test_a_poor_fit_is_noted_and_lowers_the_confidence() -> None:
     # A table of 1,000 pages that is read at every pass over a pool of 16,382: nothing in the model does that.
     sizes = IndexSizes({Index("shop", "orders", "PRIMARY"): IndexSize(1_000, 990, ROWS)}, 0)
     window = Window(tuple(scanned(10.0 * n, n, n * 1_000, index_sizes=sizes) for n in range(4)))
-    found = of(window)
-    assert found.error > 0.15
-    assert found.confidence < 0.2
-    assert any("deviates from the measured reads" in note for note in found.notes({}))
+    model = model_of(window)
+    assert model.error > 0.15
+    assert model.confidence < 0.2
+    assert any("deviates from the measured reads" in note for note in model.notes({}))
 
 
 @pytest.mark.parametrize(
@@ -191,9 +191,9 @@ def test_one_collection_is_not_enough() -> None:
 
 def test_a_server_that_does_nothing_has_an_empty_workload() -> None:
     window = Window((snapshot(1, pools=(pool(size_pages=999, database_pages=500),), **EMPTY), snapshot(9, **LATER)))
-    found = of(window)
-    assert (found.today.workload.scans, found.loads, found.error) == ((), ((),), 0.0)
-    assert found.today.server == server()
+    model = model_of(window)
+    assert (model.today.workload.scans, model.lookups, model.error) == ((), ((),), 0.0)
+    assert model.today.server == server()
 
 
 EMPTY: dict[str, Any] = {
@@ -224,7 +224,7 @@ def test_a_hot_set_without_reads_is_no_larger_than_the_tables_that_are_asked() -
         return Window(tuple(at(n) for n in range(4)))
 
     def looked_up(of_window: Window) -> float:
-        return sum(pages for pages, _ in of(of_window).loads[-1])
+        return sum(pages for pages, _ in model_of(of_window).lookups[-1])
 
     assert looked_up(window(items=50_000, archive=0)) == 1_200 - 9
     assert looked_up(window(items=50_000, archive=1)) > 9_000

@@ -26,9 +26,9 @@ def zipf(pages: float, skew: float, per_second: float) -> list[Pages]:
 
 
 def settled(pages: list[Pages], held: Sublists) -> SteadyState:
-    found = settle(pages, held)
-    assert found is not None
-    return found
+    state = settle(pages, held)
+    assert state is not None
+    return state
 
 
 @pytest.mark.parametrize(("skew", "pool"), [(0.0, 1000), (0.6, 1800), (1.2, 800)])
@@ -42,17 +42,17 @@ def test_it_is_the_page_exact_list_on_average(skew: float, pool: int) -> None:
     exact = reference.simulate(Scenario(pool=size, steps=steps))
     last = exact[len(exact) // 2 :]
     old = old_target(pool, 37) - TOLERANCE
-    found = settled(zipf(PAGES, skew, PER_SECOND), Sublists(pool - old, old, TIME_MS / 1000))
-    assert found.read == pytest.approx(sum(each.pages_read for each in last) / len(last) / ROUND, rel=0.02)
-    assert found.made_young == pytest.approx(sum(each.made_young for each in last) / len(last) / ROUND, rel=0.03)
+    state = settled(zipf(PAGES, skew, PER_SECOND), Sublists(pool - old, old, TIME_MS / 1000))
+    assert state.read == pytest.approx(sum(row.pages_read for row in last) / len(last) / ROUND, rel=0.02)
+    assert state.made_young == pytest.approx(sum(row.made_young for row in last) / len(last) / ROUND, rel=0.03)
 
 
 @given(pages=st.floats(100, 1e9), share=st.floats(0.05, 0.9), pct=st.floats(0.05, 0.9))
 def test_pages_that_are_all_alike_are_in_the_pool_by_its_share(pages: float, share: float, pct: float) -> None:
     size = pages * share
-    found = settled([Pages(pages, 1.0)], Sublists(size * (1 - pct), size * pct, 0.0))
-    assert found.read == pytest.approx(pages - size, rel=1e-3)
-    assert sum(found.reads) == pytest.approx(found.read)
+    state = settled([Pages(pages, 1.0)], Sublists(size * (1 - pct), size * pct, 0.0))
+    assert state.read == pytest.approx(pages - size, rel=1e-3)
+    assert sum(state.reads) == pytest.approx(state.read)
 
 
 @given(
@@ -64,7 +64,7 @@ def test_pages_that_are_all_alike_are_in_the_pool_by_its_share(pages: float, sha
 def test_a_larger_pool_reads_less(pages: float, skew: float, smaller: float, times: float) -> None:
     asked = zipf(pages, skew, pages)
     size = pages * smaller
-    reads = [settled(asked, Sublists(each * 0.63, each * 0.37, 0.0)).read for each in (size, size * times)]
+    reads = [settled(asked, Sublists(pool * 0.63, pool * 0.37, 0.0)).read for pool in (size, size * times)]
     assert reads[1] <= reads[0] * (1 + 1e-3)
 
 

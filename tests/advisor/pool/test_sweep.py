@@ -22,63 +22,63 @@ BESIDE_LOOKUPS = "mysql-9.7/time-zero-pollutes"
 MARIADB = "mariadb-11.8/repeated-scan"
 
 
-def at(found: Sweep, value: float) -> dict[str, Number]:
+def at(swept: Sweep, value: float) -> dict[str, Number]:
     """All that a sweep says of a value."""
-    number = found.values.index(value)
-    parts = {"others": found.others, "other_reads": found.other_reads, "reads": found.reads}
-    parts |= {".".join(each.subject.values()): each for each in found.objects}
+    number = swept.values.index(value)
+    parts = {"others": swept.others, "other_reads": swept.other_reads, "reads": swept.reads}
+    parts |= {".".join(table.subject.values()): table for table in swept.objects}
     return {name: part.predicted[number] for name, part in parts.items()}
 
 
 @pytest.mark.parametrize("recording", [RECORDING, BESIDE_LOOKUPS, MARIADB])
 @pytest.mark.parametrize(("setting", "value"), [(PCT, 64), (TIME, 0), (SIZE, "512M")])
 def test_each_value_is_answered_as_a_single_question_is(recording: str, setting: str, value: Number | str) -> None:
-    window, kept = captured(recording), Loads()
-    found = sweep(window, setting, values=[value], points=2, seconds=math.inf, loads=kept)
-    single = what_if(window, {setting: value}, kept)
+    window, loads = captured(recording), Loads()
+    swept = sweep(window, setting, values=[value], points=2, seconds=math.inf, loads=loads)
+    single = what_if(window, {setting: value}, loads)
     assert len(single.changes) == 1
     [tables, to] = [single.tables, single.changes[0].to]
     assert isinstance(to, int | float)
-    said = at(found, to)
-    assert {name: said.pop(name) for name in ("others", "other_reads", "reads")} == {
+    predicted = at(swept, to)
+    assert {name: predicted.pop(name) for name in ("others", "other_reads", "reads")} == {
         "others": single.pages_of_others.then,
         "other_reads": single.other_pages_read_per_second.then,
         "reads": single.pages_read_per_second.then,
     }
-    assert said == {".".join(each.subject.values()): each.pages_read_per_pass.then for each in tables}
-    assert [each.now for each in found.objects] == [each.pages_read_per_pass.now for each in tables]
-    assert found.notes == single.notes
+    assert predicted == {".".join(table.subject.values()): table.pages_read_per_pass.then for table in tables}
+    assert [table.now for table in swept.objects] == [table.pages_read_per_pass.now for table in tables]
+    assert swept.notes == single.notes
 
 
 def test_a_sweep_spreads_over_the_range_with_the_value_now_among_it() -> None:
-    found = sweep(captured(RECORDING), PCT, seconds=math.inf)
-    assert (found.values[0], found.values[-1], found.from_, found.left_out) == (5, 95, 37, 0)
-    assert len(found.values) == POINTS + 1
-    assert max(after - before for before, after in pairwise(found.values)) <= 5
-    today = at(found, 37)
-    assert today["shop.orders"] == found.objects[0].now
-    assert (today["reads"], today["others"]) == (found.reads.now, found.others.now)
-    assert (found.unit, found.others.quantity) == ("percent", LEFT)
-    assert at(found, 75)["shop.orders"] == 0
-    assert found.objects[0].error == 0.01
+    swept = sweep(captured(RECORDING), PCT, seconds=math.inf)
+    assert (swept.values[0], swept.values[-1], swept.from_, swept.left_out) == (5, 95, 37, 0)
+    assert len(swept.values) == POINTS + 1
+    assert max(after - before for before, after in pairwise(swept.values)) <= 5
+    today = at(swept, 37)
+    assert today["shop.orders"] == swept.objects[0].now
+    assert (today["reads"], today["others"]) == (swept.reads.now, swept.others.now)
+    assert (swept.unit, swept.others.quantity) == ("percent", LEFT)
+    assert at(swept, 75)["shop.orders"] == 0
+    assert swept.objects[0].error == 0.01
 
 
 def test_a_sweep_beside_other_settings_has_their_values_in_all_predictions() -> None:
     window = captured(RECORDING)
-    found = sweep(window, PCT, beside={SIZE: "512M", TIME: 1000}, seconds=math.inf)
-    assert found.set == {SIZE: 512 << 20}  # the other is as it was
+    swept = sweep(window, PCT, beside={SIZE: "512M", TIME: 1000}, seconds=math.inf)
+    assert swept.set == {SIZE: 512 << 20}  # the other is as it was
     both = what_if(window, {SIZE: "512M", PCT: 20})
-    assert at(found, 20)["shop.orders"] == both.tables[0].pages_read_per_pass.then
-    assert at(found, 37)["reads"] == what_if(window, {SIZE: "512M"}).pages_read_per_second.then
-    assert found.reads.now == both.pages_read_per_second.now
+    assert at(swept, 20)["shop.orders"] == both.tables[0].pages_read_per_pass.then
+    assert at(swept, 37)["reads"] == what_if(window, {SIZE: "512M"}).pages_read_per_second.then
+    assert swept.reads.now == both.pages_read_per_second.now
 
 
 def test_what_there_was_no_time_for_comes_with_the_next_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    window, kept = captured(BESIDE_LOOKUPS), Loads()
-    first = sweep(window, PCT, values=[64], seconds=1e-9, loads=kept)
+    window, loads = captured(BESIDE_LOOKUPS), Loads()
+    first = sweep(window, PCT, values=[64], seconds=1e-9, loads=loads)
     assert 64 in first.values
     assert first.left_out == POINTS + 2 - len(first.values) > 10
-    whole = sweep(window, PCT, values=[64], seconds=math.inf, loads=kept)
+    whole = sweep(window, PCT, values=[64], seconds=math.inf, loads=loads)
     assert whole.left_out == 0
     assert whole == sweep(window, PCT, values=[64], seconds=math.inf, loads=Loads())
     assert {value: at(first, value) for value in first.values}.items() <= {
@@ -89,7 +89,7 @@ def test_what_there_was_no_time_for_comes_with_the_next_answer(monkeypatch: pyte
         raise AssertionError("a simulation")
 
     monkeypatch.setattr("advisor.models.lru.workload.simulate", none)
-    assert sweep(window, PCT, values=[64], seconds=math.inf, loads=kept) == whole
+    assert sweep(window, PCT, values=[64], seconds=math.inf, loads=loads) == whole
 
 
 @pytest.mark.parametrize("points", [2, 3, 7, 19, 100])
@@ -115,14 +115,14 @@ def test_the_settings_are_those_of_the_server_and_all_of_their_values_are_taken(
     recording: str, settings: list[str]
 ) -> None:
     window = captured(recording)
-    found = ranges(window)
-    assert found.lacks is None
-    assert [each.setting for each in found.settings] == settings
-    for each in found.settings:
-        assert each.now in each.values
-        assert (each.low, each.high) == (each.values[0], each.values[-1])
-        for value in each.values:
-            assert values_as_set(window, {each.setting: value}) == {each.setting: value}
+    answer = ranges(window)
+    assert answer.lacks is None
+    assert [swept.setting for swept in answer.settings] == settings
+    for swept in answer.settings:
+        assert swept.now in swept.values
+        assert (swept.low, swept.high) == (swept.values[0], swept.values[-1])
+        for value in swept.values:
+            assert values_as_set(window, {swept.setting: value}) == {swept.setting: value}
 
 
 def test_the_pool_is_not_swept_beyond_the_memory_of_the_machine() -> None:
@@ -133,16 +133,16 @@ def test_the_pool_is_not_swept_beyond_the_memory_of_the_machine() -> None:
 
 def test_a_server_that_does_not_tell_enough_says_what_it_lacks() -> None:
     window = captured("mariadb-11.8/idle")
-    found = ranges(window)
-    assert found.settings
-    assert found.lacks is not None
+    answer = ranges(window)
+    assert answer.settings
+    assert answer.lacks is not None
     with pytest.raises(Unanswerable) as error:
         sweep(window, PCT)
-    assert str(error.value) == found.lacks
+    assert str(error.value) == answer.lacks
 
 
 @pytest.mark.parametrize(
-    ("setting", "asked", "said"),
+    ("setting", "asked", "reason"),
     [
         ("innodb_old_block_pct", {}, "unknown setting innodb_old_block_pct; did you mean innodb_old_blocks_pct"),
         ("sort_buffer_size", {}, "the model does not answer for sort_buffer_size"),
@@ -153,7 +153,7 @@ def test_a_server_that_does_not_tell_enough_says_what_it_lacks() -> None:
     ],
 )
 def test_a_question_without_an_answer_is_refused_with_the_reason(
-    setting: str, asked: dict[str, object], said: str
+    setting: str, asked: dict[str, object], reason: str
 ) -> None:
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(Refused, match=reason):
         sweep(captured(RECORDING), setting, **asked)  # type: ignore[arg-type]

@@ -43,23 +43,24 @@ def scan_advice(window: Window) -> list[Recommendation]:
 def test_the_choice_reads_least_by_the_smallest_change(name: str) -> None:
     model, _ = model_of(captured(name))
     value = trials.best(model, PCT)
-    reads = {float(pct): model.reads({} if pct == 37 else {PCT: pct}, strained=True).all for pct in range(5, 96)}
+    changes: dict[float, dict[str, float]] = {pct: {PCT: pct} for pct in map(float, range(5, 96))} | {37.0: {}}
+    reads = {pct: max(then.all for then in model.strained(change)) for pct, change in changes.items()}
     enough = min(reads.values()) + EQUAL * reads[37.0]
     assert reads[value] <= enough
     assert all(read > enough for pct, read in reads.items() if abs(pct - 37) < abs(value - 37))
 
 
 def test_a_choice_has_the_reads_of_the_table_and_the_pages_left_to_others() -> None:
-    found = chosen(captured("mysql-9.7/repeated-scan"))
-    assert found.value == 64  # and not 60, which would hold it only just
-    assert (found.predicted, found.confidence) == (0, 1)
-    assert found.now == 8_645
-    assert found.model_now == pytest.approx(8_645, rel=0.01)
-    assert EXACT <= found.error < 0.02
-    assert found.cost_predicted == pytest.approx(16_382 - 9_258, abs=30)
-    assert found.cost_now > found.cost_predicted
-    assert found.saved == pytest.approx(found.read_now - found.read_predicted, abs=0.01)
-    assert found.saved > 4_000
+    choice = chosen(captured("mysql-9.7/repeated-scan"))
+    assert choice.value == 64  # and not 60, which would hold it only just
+    assert (choice.predicted, choice.confidence) == (0, 1)
+    assert choice.now == 8_645
+    assert choice.model_now == pytest.approx(8_645, rel=0.01)
+    assert EXACT <= choice.error < 0.02
+    assert choice.cost_predicted == pytest.approx(16_382 - 9_258, abs=30)
+    assert choice.cost_now > choice.cost_predicted
+    assert choice.saved == pytest.approx(choice.read_now - choice.read_predicted, abs=0.01)
+    assert choice.saved > 4_000
 
 
 def test_a_cached_table_needs_no_change() -> None:
@@ -73,16 +74,16 @@ def test_another_setting_may_be_chosen() -> None:
 
 def test_the_alternatives_help_too_and_say_what_they_would_do() -> None:
     model, [scan] = model_of(captured("mysql-9.7/repeated-scan"))
-    found = {each.change.setting: each for each in trials.alternatives(model, PCT, scan)}
-    assert set(found) == {TIME, "innodb_buffer_pool_size"}
-    for each in found.values():
-        assert each.effect.now is not None
-        assert each.effect.predicted < 0.5 * each.effect.now
-        assert each.change.apply
-    assert found["innodb_buffer_pool_size"].change.to == 384 * 2**20
+    alternatives = {other.change.setting: other for other in trials.alternatives(model, PCT, scan)}
+    assert set(alternatives) == {TIME, "innodb_buffer_pool_size"}
+    for alternative in alternatives.values():
+        assert alternative.effect.now is not None
+        assert alternative.effect.predicted < 0.5 * alternative.effect.now
+        assert alternative.change.apply
+    assert alternatives["innodb_buffer_pool_size"].change.to == 384 * 2**20
     # Parallel readers never make a page young, whatever the time.
     model, [scan] = model_of(captured("mysql-9.7/parallel-count"))
-    assert TIME not in {each.change.setting for each in trials.alternatives(model, PCT, scan)}
+    assert TIME not in {other.change.setting for other in trials.alternatives(model, PCT, scan)}
 
 
 def three_passes(pages: dict[str, int], every: float = 10.0, **more: int) -> Window:
@@ -107,33 +108,32 @@ def three_passes(pages: dict[str, int], every: float = 10.0, **more: int) -> Win
 
 def test_one_choice_holds_for_all_tables() -> None:
     model, scans = model_of(three_passes({"a": 7_000, "b": 6_500}))
-    found = [trials.choose(model, PCT, scan) for scan in scans]
-    assert len({each.value for each in found}) == 1
-    assert found[0].value > 80
-    assert {each.predicted for each in found} == {0.0}
+    first, second = (trials.choose(model, PCT, scan) for scan in scans)
+    assert first.value == second.value > 80
+    assert first.predicted == second.predicted == 0.0
 
 
 def test_a_table_that_no_setting_holds_gets_no_advice() -> None:
     window = three_passes({"a": 20_000})
-    [found] = [trials.choose(model_of(window)[0], PCT, scan) for scan in model_of(window)[1]]
-    assert found.predicted is not None
-    assert found.now is not None
-    assert found.predicted > 0.5 * found.now
+    choice = chosen(window)
+    assert choice.predicted is not None
+    assert choice.now is not None
+    assert choice.predicted > 0.5 * choice.now
     assert scan_advice(window) == []
 
 
 def test_a_hot_set_that_would_lose_more_than_the_scan_saves_is_not_harmed() -> None:
     """A hot set without reads: only its accesses show it."""
     quiet, busy = (three_passes({"a": 11_400}, every=300.0, gets=gets) for gets in (0, 4_000_000))
-    assert [each.changes[0].to for each in scan_advice(quiet)] == [74]
+    assert [recommendation.changes[0].to for recommendation in scan_advice(quiet)] == [74]
     assert scan_advice(busy) == []
 
 
 def test_a_scan_that_reads_more_than_the_hot_set_could_is_cached() -> None:
     often = three_passes({"a": 11_400}, every=2.0, gets=36_000)
-    [found] = scan_advice(often)
-    assert found.effect is not None
-    assert found.effect.predicted < 0.01 * 11_400
+    [recommendation] = scan_advice(often)
+    assert recommendation.effect is not None
+    assert recommendation.effect.predicted < 0.01 * 11_400
 
 
 def test_a_poor_fit_lowers_the_confidence_of_the_advice() -> None:
@@ -155,8 +155,8 @@ def test_a_poor_fit_lowers_the_confidence_of_the_advice() -> None:
         )
 
     model, [scan] = model_of(Window(tuple(at(n) for n in range(4))))
-    found = trials.choose(model, PCT, scan)
-    assert found.confidence == model.confidence
+    choice = trials.choose(model, PCT, scan)
+    assert choice.confidence == model.confidence
 
 
 def test_tables_beyond_the_limit_of_the_model_are_named() -> None:
@@ -166,17 +166,16 @@ def test_tables_beyond_the_limit_of_the_model_are_named() -> None:
         trials.choose(model, PCT, scans[-1])
 
 
-POOL = "innodb_buffer_pool_size"
 HOT_SET = "mysql-9.7/hot-set-exceeds-pool"
 MIB = 2.0**20
 
 
 def test_a_choice_for_the_server_counts_all_reads() -> None:
     model, _ = model_of(captured(HOT_SET))
-    found = trials.choose(model, POOL, None, 56 * MIB)
-    assert (found.now, found.predicted) == (None, None)
-    assert found.read_now == pytest.approx(model.explained.evidence.reads, rel=0.01)
-    assert 0.2 * found.read_now < found.read_predicted < 0.8 * found.read_now
+    choice = trials.choose(model, POOL_SIZE, None, 56 * MIB)
+    assert (choice.now, choice.predicted) == (None, None)
+    assert choice.read_now == pytest.approx(model.sizes.evidence.reads, rel=0.01)
+    assert 0.2 * choice.read_now < choice.read_predicted < 0.8 * choice.read_now
 
 
 def bursts(hot: int) -> Window:
@@ -209,9 +208,9 @@ def bursts(hot: int) -> Window:
 def test_a_choice_holds_for_a_hot_set_of_which_a_part_is_young() -> None:
     """None of the pages that are read is young. They may be all, or the rest of a larger set that has no room at 79."""
     few, many = bursts(700), bursts(1_824)
-    [found] = scan_advice(few)
-    assert found.effect is not None
-    assert found.effect.predicted == 0
+    [recommendation] = scan_advice(few)
+    assert recommendation.effect is not None
+    assert recommendation.effect.predicted == 0
     assert scan_advice(many) == []
     model, _ = model_of(many)
     assert trials.best(model, TIME) == 1_000
@@ -223,25 +222,24 @@ def test_a_choice_holds_for_a_hot_set_of_which_a_part_is_young() -> None:
 def test_no_alternative_needs_more_memory_than_available(available: int, size: float | None) -> None:
     window = captured("mysql-9.7/repeated-scan")
     machine = Machine(memory_available_bytes=available * 2**20)
-    model, [scan] = model_of(Window(tuple(each.with_section(MACHINE, machine) for each in window.snapshots)))
-    found = {each.change.setting: each.change.to for each in trials.alternatives(model, PCT, scan)}
-    assert found.get(POOL) == size
+    model, [scan] = model_of(Window(tuple(seen.with_section(MACHINE, machine) for seen in window.snapshots)))
+    values = {other.change.setting: other.change.to for other in trials.alternatives(model, PCT, scan)}
+    assert values.get(POOL_SIZE) == size
 
 
 def test_a_prediction_is_made_once() -> None:
     model, [scan] = model_of(captured("mysql-9.7/repeated-scan"))
     assert trials.choose(model, PCT, scan) == trials.choose(model, PCT, scan)
     assert model.predict({PCT: 60.0}) is model.predict({PCT: 60.0})
-    assert model.explained is model.explained
+    assert model.sizes is model.sizes
 
 
 def test_a_larger_pool_is_told_whether_a_percentage_is_enough() -> None:
-    known = chosen(captured("mysql-9.7/repeated-scan"), POOL_SIZE)
-    assert known.predicted_by_pct == 0
-    known = chosen(captured("mysql-9.7/scan-exceeds-pool"), POOL_SIZE)
-    assert known.now is not None
-    assert known.predicted_by_pct is not None
-    assert known.predicted_by_pct > 0.7 * known.now
+    assert chosen(captured("mysql-9.7/repeated-scan"), POOL_SIZE).predicted_by_pct == 0
+    choice = chosen(captured("mysql-9.7/scan-exceeds-pool"), POOL_SIZE)
+    assert choice.now is not None
+    assert choice.predicted_by_pct is not None
+    assert choice.predicted_by_pct > 0.7 * choice.now
     assert chosen(captured("mysql-9.7/repeated-scan")).predicted_by_pct is None
 
 
@@ -282,10 +280,13 @@ def in_turn(pages: int, passes: float = 5, created: int = 0) -> Advice:
     return advised(Window(tuple(at(number) for number in range(6))))
 
 
-def on_scans(said: Advice) -> set[tuple[str, str]]:
-    """The rules on scans that found something, and their tables."""
-    found = said.recommendations
-    return {(each.rule, each.subject["table"]) for each in found if each.rule.startswith("scan-exceeds")}
+def on_scans(advice: Advice) -> set[tuple[str, str]]:
+    """The rules on scans that recommend something, and their tables."""
+    return {
+        (recommendation.rule, recommendation.subject["table"])
+        for recommendation in advice.recommendations
+        if recommendation.rule.startswith("scan-exceeds")
+    }
 
 
 def test_two_tables_that_no_percentage_holds_at_once_want_a_larger_pool() -> None:
@@ -295,7 +296,7 @@ def test_two_tables_that_no_percentage_holds_at_once_want_a_larger_pool() -> Non
 
 def test_no_alternative_is_offered_beside_a_larger_pool() -> None:
     model, [scan] = model_of(captured("mysql-9.7/repeated-scan"))
-    assert {each.change.setting for each in trials.alternatives(model, PCT, scan)} >= {POOL_SIZE}
+    assert {other.change.setting for other in trials.alternatives(model, PCT, scan)} >= {POOL_SIZE}
     assert trials.alternatives(model, POOL_SIZE, scan) == ()
 
 
@@ -310,9 +311,8 @@ def test_two_passes_may_lack_the_end_of_a_batch() -> None:
 
 
 def test_no_size_is_promised_where_undo_logs_fill_the_pool() -> None:
-    said = in_turn(9_000, created=9_000)
-    assert on_scans(said) == set()
-    assert {each.lacks for each in said.blind if each.rule == "scan-exceeds-buffer-pool"} == {
-        "created pages in the LRU model"
-    }
+    advice = in_turn(9_000, created=9_000)
+    assert on_scans(advice) == set()
+    [lacks] = {blind.lacks for blind in advice.blind if blind.rule == "scan-exceeds-buffer-pool"}
+    assert lacks == "created pages in the LRU model"
     assert len(on_scans(in_turn(9_000, created=1_000))) == 2
