@@ -70,7 +70,7 @@ def replaying() -> Iterator[Listening]:
 
 
 @pytest.fixture(scope="session")
-def found(replaying: Listening) -> dict[str, Any]:
+def finding(replaying: Listening) -> dict[str, Any]:
     """The finding of the recording."""
     [finding] = replaying.get("/advise").json()["recommendations"]
     return dict(finding)

@@ -137,10 +137,10 @@ def attack(browser: Browser, page: str, target: str) -> Outcome:
     finally:
         context.close()
     # An answer may be told of before its request.
-    found = [(*asked[number], status) for number, status in answered if number in asked]
+    requests = [(*asked[number], status) for number, status in answered if number in asked]
     statuses = [
         (method, url.removeprefix(target), status)
-        for method, url, status in found
+        for method, url, status in requests
         if url.startswith(target) and not url.endswith("/attack")
     ]
     return Outcome(tuple(statuses), tuple(map(str, read)))

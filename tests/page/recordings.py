@@ -59,7 +59,9 @@ def tables(count: int) -> Mapping[str, Change]:
 
 def renamed(table: str, name: str) -> Mapping[str, Change]:
     """A table of the schema shop under another name, which the server's files have in its own encoding."""
-    encoded = "".join(each if each.isascii() and each.isalnum() else f"@{ord(each):04x}" for each in name)
+    encoded = "".join(
+        character if character.isascii() and character.isalnum() else f"@{ord(character):04x}" for character in name
+    )
     names = {
         table: name,
         f"shop/{table}": f"shop/{encoded}",

@@ -17,13 +17,13 @@ INDEXES = tuple(f"pic-t{number}" for number in range(6))
 
 def tokens(scheme: str) -> dict[str, str]:
     """The custom properties of both style sheets."""
-    found: dict[str, str] = {}
+    inks: dict[str, str] = {}
     for name in ("page.css", "pictures.css"):
         light, _, dark = (FOLDER / name).read_text().partition("@media (prefers-color-scheme: dark)")
         blocks = [light[: light.index("}")], *([dark[: dark.index("}")]] if scheme == "dark" else [])]
         for block in blocks:
-            found |= dict(re.findall(r"--([\w-]+): ([^;]+);", block))
-    return found
+            inks |= dict(re.findall(r"--([\w-]+): ([^;]+);", block))
+    return inks
 
 
 def luminance(tokens: dict[str, str], name: str) -> float:
@@ -33,9 +33,9 @@ def luminance(tokens: dict[str, str], name: str) -> float:
         return luminance(tokens, match[1])
     digits = value.removeprefix("#")
     if len(digits) == 3:
-        digits = "".join(2 * each for each in digits)
+        digits = "".join(2 * digit for digit in digits)
     parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
-    red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts)
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -49,10 +49,10 @@ def test_every_ink_stands_out(scheme: str) -> None:
     known = tokens(scheme)
     shapes = ("pic-young", "pic-old", "pic-free", "pic-rest", "pic-now", "pic-then", "pic-other", *INDEXES)
     low = {
-        (ink, ground): found
+        (ink, ground): ratio
         for ground in GROUNDS
-        for ink, least in (*((each, SHAPE) for each in shapes), ("pic-ink", TEXT), ("pic-quiet", TEXT))
-        if (found := contrast(known, ink, ground)) < least
+        for ink, least in (*((shape, SHAPE) for shape in shapes), ("pic-ink", TEXT), ("pic-quiet", TEXT))
+        if (ratio := contrast(known, ink, ground)) < least
     }
     assert low == {}
 
@@ -60,4 +60,4 @@ def test_every_ink_stands_out(scheme: str) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_on_an_ink_stands_out(scheme: str) -> None:
     known = tokens(scheme)
-    assert {ink: found for ink in ("pic-young", *INDEXES) if (found := contrast(known, "pic-on", ink)) < TEXT} == {}
+    assert {ink: ratio for ink in ("pic-young", *INDEXES) if (ratio := contrast(known, "pic-on", ink)) < TEXT} == {}

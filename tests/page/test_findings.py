@@ -17,10 +17,10 @@ UNKNOWN = "0123456789abcdef"
 
 
 @pytest.fixture(scope="module")
-def found() -> Recommendation:
+def finding() -> Recommendation:
     """The finding of RECORDING."""
-    [each] = [each for each in advised(captured(RECORDING)).recommendations if each.rule == SCAN]
-    return each
+    [finding] = [finding for finding in advised(captured(RECORDING)).recommendations if finding.rule == SCAN]
+    return finding
 
 
 def article(page: Page, finding: Recommendation) -> str:
@@ -29,14 +29,14 @@ def article(page: Page, finding: Recommendation) -> str:
 
 
 def test_a_finding_says_what_to_run_what_it_does_and_how_to_undo_it(
-    visitor: Visitor, replaying: Listening, found: Recommendation
+    visitor: Visitor, replaying: Listening, finding: Recommendation
 ) -> None:
-    [change] = found.changes
+    [change] = finding.changes
     page = visitor.open(replaying.url)
     ready(page)
-    expect(page.get_by_role("heading", name=found.summary)).to_be_visible()
+    expect(page.get_by_role("heading", name=finding.summary)).to_be_visible()
     expect(page.locator("#pool")).to_be_visible()
-    text = article(page, found)
+    text = article(page, finding)
     for step, statement in (("Try", change.apply), ("Keep", change.persist), ("Undo", change.rollback)):
         assert re.search(rf"{step} {re.escape(statement[0])};", text)
     assert f"Option file {change.config}" in text
@@ -45,27 +45,27 @@ def test_a_finding_says_what_to_run_what_it_does_and_how_to_undo_it(
     assert re.search(r"COST Pool pages left for everything else 9,701 → 7,124 pages .* −27 %", text)
     assert "OTHERS Pages read per second by everything else 6.06 pages/s" in text
     assert "InnoDB reads every page into the old sublist." in text
-    for link in (f"rules/{SCAN}", f"advise/{found.fingerprint}"):
+    for link in (f"rules/{SCAN}", f"advise/{finding.fingerprint}"):
         assert page.locator(f'.finding a[href="{link}"]').count() == 1
 
 
 def test_evidence_has_sources_and_alternatives_have_statements(
-    visitor: Visitor, replaying: Listening, found: Recommendation
+    visitor: Visitor, replaying: Listening, finding: Recommendation
 ) -> None:
     page = visitor.open(replaying.url)
     ready(page)
     page.get_by_text("Evidence with sources").click()
     page.get_by_text("Alternatives (").click()
-    text = article(page, found)
-    for item in found.evidence:
+    text = article(page, finding)
+    for item in finding.evidence:
         assert f"{item.name.replace('_', ' ')} " in text
         assert item.source in text
-    for other in found.alternatives:
+    for other in finding.alternatives:
         assert other.change.apply[0] in text
 
 
 def test_what_a_reader_needs_elsewhere_can_be_copied(
-    visitor: Visitor, replaying: Listening, found: Recommendation
+    visitor: Visitor, replaying: Listening, finding: Recommendation
 ) -> None:
     page = visitor.open(replaying.url)
     ready(page)
@@ -77,24 +77,24 @@ def test_what_a_reader_needs_elsewhere_can_be_copied(
         text: str = page.evaluate("navigator.clipboard.readText()")
         return text
 
-    assert copied("Copy the statement to try it") == f"{found.changes[0].apply[0]};"
-    assert copied("Copy the link to this finding") == f"{replaying.url}/#{found.fingerprint}"
+    assert copied("Copy the statement to try it") == f"{finding.changes[0].apply[0]};"
+    assert copied("Copy the link to this finding") == f"{replaying.url}/#{finding.fingerprint}"
     ticket = copied("Copy the finding for a ticket")
-    markdown = replaying.get(f"/advise/{found.fingerprint}", headers={"Accept": "text/markdown"}).text
-    assert ticket == f"{markdown.rstrip()}\n\n{replaying.url}/#{found.fingerprint}\n"
+    markdown = replaying.get(f"/advise/{finding.fingerprint}", headers={"Accept": "text/markdown"}).text
+    assert ticket == f"{markdown.rstrip()}\n\n{replaying.url}/#{finding.fingerprint}\n"
     page.get_by_text("Silence this finding").click()
     assert re.fullmatch(
-        rf"suppress:\n  - \{{fingerprint: {found.fingerprint}, reason: accepted on \d{{4}}-\d\d-\d\d\}}",
+        rf"suppress:\n  - \{{fingerprint: {finding.fingerprint}, reason: accepted on \d{{4}}-\d\d-\d\d\}}",
         copied("Copy the lines that silence it"),
     )
 
 
 def test_a_link_to_a_finding_goes_to_it_and_one_to_nothing_says_so(
-    visitor: Visitor, replaying: Listening, found: Recommendation
+    visitor: Visitor, replaying: Listening, finding: Recommendation
 ) -> None:
-    page = visitor.open(f"{replaying.url}/#{found.fingerprint}")
+    page = visitor.open(f"{replaying.url}/#{finding.fingerprint}")
     ready(page)
-    expect(page.locator(f'[id="{found.fingerprint}"]')).to_be_focused()
+    expect(page.locator(f'[id="{finding.fingerprint}"]')).to_be_focused()
     page = visitor.open(f"{replaying.url}/#{UNKNOWN}", harmless=f"/advise/{UNKNOWN}")
     ready(page)
     expect(page.get_by_role("heading", name="Nothing is known of this finding")).to_be_visible()

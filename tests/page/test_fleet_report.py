@@ -15,8 +15,8 @@ from tests.hostile_names import NAMES
 from tests.page.visitor import NARROWEST, Visitor, accessible, drawn, narrow, unfold
 
 SCROLLING = """() => [...document.querySelectorAll("body *")]
-    .filter((each) => each.checkVisibility() && each.scrollWidth > each.clientWidth + 1 && each.clientWidth > 0)
-    .filter((each) => ["auto", "scroll"].includes(getComputedStyle(each).overflowX)).map((each) => each.outerHTML)"""
+    .filter((node) => node.checkVisibility() && node.scrollWidth > node.clientWidth + 1 && node.clientWidth > 0)
+    .filter((node) => ["auto", "scroll"].includes(getComputedStyle(node).overflowX)).map((node) => node.outerHTML)"""
 
 Shown = Callable[[FleetReport], Page]
 
@@ -61,7 +61,7 @@ def test_names_are_text_and_run_nothing(show: Shown) -> None:
     unfold(page)
     expect(page.locator("body")).to_contain_text(NAMES[0])
     assert page.locator("script, img, iframe, form").count() == 0
-    assert {each.split(":")[0] for each in page.locator("a").evaluate_all("all => all.map(a => a.href)")} <= {
+    assert {address.split(":")[0] for address in page.locator("a").evaluate_all("all => all.map(a => a.href)")} <= {
         "file",
         "https",
     }

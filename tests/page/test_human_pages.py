@@ -31,11 +31,11 @@ def test_a_browser_gets_a_page(replaying: Listening, visitor: Visitor, path: str
     assert replaying.get(path).headers["content-type"] == "application/json"
 
 
-def test_the_addresses_of_advice_open_the_page(replaying: Listening, visitor: Visitor, found: dict[str, Any]) -> None:
-    for path in ("/advise", f"/advise/{found['fingerprint']}"):
+def test_the_addresses_of_advice_open_the_page(replaying: Listening, visitor: Visitor, finding: dict[str, Any]) -> None:
+    for path in ("/advise", f"/advise/{finding['fingerprint']}"):
         page = visitor.open(replaying.url + path)
         ready(page)
-        expect(page.locator(f"[id='{found['fingerprint']}']")).to_be_visible()
+        expect(page.locator(f"[id='{finding['fingerprint']}']")).to_be_visible()
 
 
 def test_a_finding_leads_to_its_rule_with_its_proof(replaying: Listening, visitor: Visitor) -> None:

@@ -10,25 +10,25 @@ from tests.page.visitor import Visitor, ready, unfold
 MOST_STOPS = 600
 
 CONTROLS = """() => {
-    const grouped = (each) => each.type === "radio" && !each.checked;
+    const grouped = (node) => node.type === "radio" && !node.checked;
     const all = "a[href], button, input, select, textarea, summary, [tabindex='0']";
     globalThis.controls = [...document.querySelectorAll(all)]
-        .filter((each) => each.checkVisibility({ visibilityProperty: true }) && !each.disabled && !grouped(each));
+        .filter((node) => node.checkVisibility({ visibilityProperty: true }) && !node.disabled && !grouped(node));
     return globalThis.controls.length;
 }"""
 STOP = """() => {
-    const found = document.activeElement;
-    if (!found || found === document.body) return null;
-    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(found);
+    const focused = document.activeElement;
+    if (!focused || focused === document.body) return null;
+    const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(focused);
     return {
-        control: globalThis.controls.indexOf(found),
+        control: globalThis.controls.indexOf(focused),
         visible: (outlineStyle !== "none" && parseFloat(outlineWidth) >= 1) || boxShadow !== "none",
-        named: `${found.tagName} ${found.className} ${found.textContent.trim().slice(0, 40)}`,
+        named: `${focused.tagName} ${focused.className} ${focused.textContent.trim().slice(0, 40)}`,
     };
 }"""
 
 MISSED = """(stops) => globalThis.controls.filter((_, index) => !stops.includes(index))
-    .map((each) => each.outerHTML.slice(0, 150))"""
+    .map((node) => node.outerHTML.slice(0, 150))"""
 
 
 def walk(page: Page) -> tuple[list[int], list[str]]:

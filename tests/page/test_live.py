@@ -27,7 +27,7 @@ SEEN = """() => {
     watch.observe(status, { subtree: true, childList: true, characterData: true });
     globalThis.seen = [...document.querySelectorAll(".finding, .finding-details, .tables tbody tr")];
 }"""
-KEPT = "() => globalThis.seen.every((each) => each.isConnected)"
+KEPT = "() => globalThis.seen.every((element) => element.isConnected)"
 AT = "async () => (await import('/page/store.js')).store.state.at"
 
 

@@ -50,7 +50,7 @@ def sidecar(request: pytest.FixtureRequest) -> Iterator[Listening]:
 def finding(sidecar: Listening) -> dict[str, Any] | None:
     """The one about the table that is scanned; None while there is none."""
     some = sidecar.get("/advise", params={"rule": RULE}).json()["recommendations"]
-    return next((each for each in some if each["subject"]["table"] == demo.SCANNED), None)
+    return next((finding for finding in some if finding["subject"]["table"] == demo.SCANNED), None)
 
 
 def within(part: Locator, size: tuple[int, int]) -> bool:
@@ -65,11 +65,11 @@ def within(part: Locator, size: tuple[int, int]) -> bool:
 def test_one_screen_says_what_is_wrong_since_when_what_to_run_its_effect_its_cost_and_the_way_back(
     sidecar: Listening, visitor: Visitor, tmp_path: Path, name: str
 ) -> None:
-    found = wait_for(lambda: finding(sidecar))
+    advised = wait_for(lambda: finding(sidecar))
     size, sharpness = SCREENS[name]
-    page = visitor.open(f"{sidecar.url}/#{found['fingerprint']}", size=size, sharpness=sharpness)
+    page = visitor.open(f"{sidecar.url}/#{advised['fingerprint']}", size=size, sharpness=sharpness)
     ready(page)
-    shown = page.locator(f"[id='{found['fingerprint']}']")
+    shown = page.locator(f"[id='{advised['fingerprint']}']")
     expect(page.locator(".glance-picture")).to_have_count(3)
     expect(shown).to_be_focused()
     drawn(page)

@@ -65,7 +65,7 @@ def test_over_plain_http_on_a_network_nothing_is_read_and_nothing_changes(
     before = loaded(everywhere)
     outcome = other_site.attack(browser, "http://evil.example", named(everywhere, "db1.internal"))
     assert outcome.read == ()
-    assert not [each for each in outcome.answered if not each.startswith("GET ")]
+    assert not [request for request in outcome.answered if not request.startswith("GET ")]
     assert loaded(everywhere) == before
 
 

@@ -21,7 +21,7 @@ GIVE = """async ([name, values, events]) => {
     const before = series.get(name);
     const at = values.map((_, index) => before.at.at(-1) + 1 + index);
     series.set(name, { ...before, at: [...before.at, ...at], values: [...before.values, ...values] });
-    Object.assign(store, { series, events: events.map((each) => ({ ...each, at: at[0] })) });
+    Object.assign(store, { series, events: events.map((event) => ({ ...event, at: at[0] })) });
     say("");
 }"""
 KEEP = "(canvas) => { canvas.kept = true; }"
@@ -43,9 +43,9 @@ def page(replaying: Listening, visitor: Visitor) -> Page:
 
 
 def whatif(page: Page) -> Any:
-    found = page.locator(".finding .whatif").first
-    found.locator("summary").first.click()
-    return found
+    what_if = page.locator(".finding .whatif").first
+    what_if.locator("summary").first.click()
+    return what_if
 
 
 def test_the_strip_is_in_proportion(replaying: Listening, page: Page) -> None:

@@ -14,7 +14,7 @@ from tests.page.visitor import Visitor, ready
 MOST_BYTES = 300_000
 
 LOADED = """() => performance.getEntriesByType("navigation").concat(performance.getEntriesByType("resource"))
-    .map((each) => [new URL(each.name).pathname, each.transferSize])"""
+    .map((entry) => [new URL(entry.name).pathname, entry.transferSize])"""
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_the_pool_is_drawn_with_its_sizes_and_who_holds_it(replaying: Listening,
 def test_tables_show_their_reads_scans_and_sizes(replaying: Listening, page: Page) -> None:
     row = page.locator(".tables tbody tr", has=page.get_by_text("shop.orders", exact=True))
     expect(page.locator(".tables tbody tr").first).to_contain_text("shop.orders")
-    [scanned] = [each for each in replaying.get("/overview").json()["tables"] if each["table"] == "orders"]
+    [scanned] = [table for table in replaying.get("/overview").json()["tables"] if table["table"] == "orders"]
     expect(row).to_contain_text(grouped(scanned["pages"]))
     expect(row).to_contain_text("the old sublist")
     expect(row.locator(".tables-number").nth(1)).to_have_text(re.compile(r"^[1-9][\d,]{2,}"))  # scans an hour

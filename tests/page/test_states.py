@@ -62,7 +62,7 @@ def test_many_findings_come_worst_first(shown: Shown, tmp_path: Path) -> None:
     page = shown("--recording", capture(RECORDING), "--rules", tmp_path)
     expect(page.locator(".finding")).to_have_count(MANY + 1)
     expect(page.locator(".status")).to_contain_text(f"{MANY // 3} critical")
-    words = [each.strip().split()[-1] for each in page.locator(".finding-head .severity").all_text_contents()]
+    words = [text.strip().split()[-1] for text in page.locator(".finding-head .severity").all_text_contents()]
     assert words == sorted(words, key=("Critical", "Warning", "Info").index)
     narrow(page)
     accessible(page)
@@ -98,7 +98,7 @@ def test_eight_instances_lie_side_by_side(shown: Shown, recording: Path) -> None
     expect(page.get_by_role("heading", name="8 instances")).to_be_visible()
     strips = page.get_by_role("img", name="Instance")
     expect(strips).to_have_count(8)
-    tops = {round(box["y"]) for each in strips.all() if (box := each.bounding_box())}
+    tops = {round(box["y"]) for strip in strips.all() if (box := strip.bounding_box())}
     assert 1 < len(tops) < 8
     narrow(page)
     accessible(page)
@@ -113,7 +113,7 @@ def test_a_finding_shows_any_name_as_text(shown: Shown, recording: Path) -> None
 
 
 def test_silence_is_told_from_blindness(shown: Shown) -> None:
-    unwanted = [argument for each in check.load(RULES_FOLDER) for argument in ("--suppress", each.id)]
+    unwanted = [argument for rule in check.load(RULES_FOLDER) for argument in ("--suppress", rule.id)]
     page = shown("--recording", capture("mariadb-11.8/idle"), *unwanted)
     expect(page.get_by_role("heading", name="Nothing to change, as far as can be seen")).to_be_visible()
     expect(page.get_by_text(re.compile(r"^\d+ rules checked over 5 s; \d+ blind"))).to_be_visible()

@@ -38,20 +38,20 @@ def test_a_followed_finding_is_resolved_at_its_link(
         advice = watching.get("/advise", params={"rule": "too-low"}).json()
         return list(advice["recommendations"])
 
-    [found] = wait_for(standing)
-    address = f"{watching.url}/#{found['fingerprint']}"
+    [finding] = wait_for(standing)
+    address = f"{watching.url}/#{finding['fingerprint']}"
     page = visitor.open(address)
     ready(page)
-    execute(server, found["changes"][0]["apply"][0])
-    shown = page.locator(f"[id='{found['fingerprint']}']")
+    execute(server, finding["changes"][0]["apply"][0])
+    shown = page.locator(f"[id='{finding['fingerprint']}']")
     expect(shown.locator(".resolved")).to_contain_text("Resolved at ")
     expect(shown).to_contain_text("Because: ")
-    expect(shown).to_contain_text(found["summary"])
+    expect(shown).to_contain_text(finding["summary"])
     expect(page.locator(".chart-marks").first).to_contain_text("◆")
     expect(page.locator(".recently")).to_contain_text(f"{SETTING} 37 → 80")
     narrow(page)
     accessible(page)
 
     again = visitor.open(address)
-    expect(again.locator(f"[id='{found['fingerprint']}']")).to_be_focused()
+    expect(again.locator(f"[id='{finding['fingerprint']}']")).to_be_focused()
     expect(again.locator(".resolved")).to_be_visible()

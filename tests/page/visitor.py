@@ -21,13 +21,13 @@ expect.set_options(timeout=1000 * DEADLINE)
 
 _WIDE = """() => {
     const { scrollWidth, clientWidth } = document.documentElement;
-    const outside = (each) => each.checkVisibility() && each.getBoundingClientRect().right > clientWidth + 1;
-    const told = (each) => `${each.tagName}.${each.getAttribute("class")}: ${each.textContent.slice(0, 60)}`;
-    const wide = [...document.querySelectorAll("body *")].filter(outside).map(told).slice(0, 5);
+    const outside = (element) => element.checkVisibility() && element.getBoundingClientRect().right > clientWidth + 1;
+    const described = (node) => `${node.tagName}.${node.getAttribute("class")}: ${node.textContent.slice(0, 60)}`;
+    const wide = [...document.querySelectorAll("body *")].filter(outside).map(described).slice(0, 5);
     return scrollWidth <= clientWidth ? [] : [`${scrollWidth} of ${clientWidth} px`, ...wide];
 }"""
 _LEVELS = """() => [...document.querySelectorAll("h1, h2, h3, h4, h5, h6")]
-    .filter((each) => each.checkVisibility()).map((each) => Number(each.tagName[1]))"""
+    .filter((element) => element.checkVisibility()).map((element) => Number(element.tagName[1]))"""
 _DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
 _AUDITS: Mapping[Scheme, Mapping[str, Any]] = {"light": {}, "dark": {"runOnly": ["color-contrast"]}}
 """The rules of axe that run in each scheme; only the colours differ."""
@@ -104,7 +104,7 @@ def ready(page: Page) -> None:
 
 def unfold(page: Page) -> None:
     """Open everything that is folded."""
-    page.evaluate("() => document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    page.evaluate("() => document.querySelectorAll('details').forEach((element) => { element.open = true; })")
 
 
 def drawn(page: Page) -> None:
@@ -128,8 +128,8 @@ def accessible(page: Page) -> None:
     """axe finds nothing serious, light and dark; headings do not skip a level."""
     for scheme, options in _AUDITS.items():
         page.emulate_media(color_scheme=scheme)
-        found = Axe().run(page, options={"resultTypes": ["violations"], **options}).response["violations"]
-        severe = [_told(each) for each in found if each["impact"] in _SEVERE]
+        violations = Axe().run(page, options={"resultTypes": ["violations"], **options}).response["violations"]
+        severe = [_told(violation) for violation in violations if violation["impact"] in _SEVERE]
         assert not severe, f"{scheme}: {severe}"
     page.emulate_media(color_scheme="light")
     levels = page.evaluate(_LEVELS)
@@ -138,5 +138,5 @@ def accessible(page: Page) -> None:
 
 
 def _told(violation: dict[str, Any]) -> str:
-    nodes = [f"{each['target']} {each['html'][:200]} {each['failureSummary']}" for each in violation["nodes"][:4]]
+    nodes = [f"{node['target']} {node['html'][:200]} {node['failureSummary']}" for node in violation["nodes"][:4]]
     return f"{violation['id']}, {violation['impact']}: {violation['help']}: {'; '.join(nodes)}"

@@ -33,12 +33,14 @@ def test_an_existing_recording_loses_its_names_and_keeps_its_advice(run: Run, tm
     assert done.stderr == f"{output}: {output.stat().st_size:,} bytes\n"
     assert SCAN.read_bytes() == before
     plain, anonymous = list(replay(SCAN)), list(replay(output))
-    assert [each.at for each in anonymous] == [each.at for each in plain]
-    [schema] = {found.subject["schema"] for found in advice(run, SCAN).recommendations if "schema" in found.subject}
+    assert [snapshot.at for snapshot in anonymous] == [snapshot.at for snapshot in plain]
+    [schema] = {
+        finding.subject["schema"] for finding in advice(run, SCAN).recommendations if "schema" in finding.subject
+    }
     assert f'"{schema}"' in gzip.decompress(before).decode()
     assert schema not in gzip.decompress(output.read_bytes()).decode()
-    assert [each.rule for each in advice(run, output).recommendations] == [
-        each.rule for each in advice(run, SCAN).recommendations
+    assert [finding.rule for finding in advice(run, output).recommendations] == [
+        finding.rule for finding in advice(run, SCAN).recommendations
     ]
 
 

@@ -49,7 +49,7 @@ StartServer = Callable[..., PrivateServer]
 def here(*arguments: object) -> Result:
     """The command in this process, for what ends before it talks to anyone."""
     unset = dict.fromkeys(f"INNODB_ADVISOR_{name}" for name in ("DSN", "PASSWORD", "CONFIG", "RULES"))
-    return CliRunner(env=unset).invoke(main, [str(each) for each in arguments])
+    return CliRunner(env=unset).invoke(main, [str(argument) for argument in arguments])
 
 
 def refused(done: Result | subprocess.CompletedProcess[str]) -> str:
@@ -68,16 +68,16 @@ def refused(done: Result | subprocess.CompletedProcess[str]) -> str:
 # Help
 
 
-def named(command: str) -> click.Command:
+def named(words: str) -> click.Command:
     """The command behind a name of COMMANDS."""
-    found: click.Command = main
-    for name in command.split():
-        assert isinstance(found, click.Group)
-        found = found.commands[name]
-    return found
+    command: click.Command = main
+    for name in words.split():
+        assert isinstance(command, click.Group)
+        command = command.commands[name]
+    return command
 
 
-@pytest.mark.parametrize("command", [(), ("rules",), *(tuple(each.split()) for each in COMMANDS)])
+@pytest.mark.parametrize("command", [(), ("rules",), *(tuple(command.split()) for command in COMMANDS)])
 def test_help_shows_examples_that_stand_on_lines_of_their_own_and_the_exit_codes(command: tuple[str, ...]) -> None:
     done = here(*command, "--help")
     assert done.exit_code == 0
@@ -117,9 +117,9 @@ def test_the_version_is_the_packages() -> None:
 def test_advice_as_text(run: Run) -> None:
     done = run("advise", "--recording", SCAN)
     assert (done.returncode, done.stderr) == (0, "")
-    for found in advised(captured("mysql-9.7/repeated-scan")).recommendations:
-        assert f"{found.severity}  {found.summary}\n" in done.stdout
-        for change in found.changes:
+    for finding in advised(captured("mysql-9.7/repeated-scan")).recommendations:
+        assert f"{finding.severity}  {finding.summary}\n" in done.stdout
+        for change in finding.changes:
             assert all(f"  apply       {statement};" in done.stdout for statement in change.apply)
 
 
@@ -130,9 +130,9 @@ def test_advice_as_json_is_the_contract_and_nothing_else() -> None:
     assert said.computed_at
     undated = said.model_copy(update={"computed_at": None, "age_seconds": None})
     judged = advised(captured("mysql-9.7/repeated-scan"))
-    seen = tuple(found.model_copy(update={"first_seen": said.at}) for found in judged.recommendations)
+    seen = tuple(finding.model_copy(update={"first_seen": said.at}) for finding in judged.recommendations)
     assert undated == judged.model_copy(update={"recommendations": seen})
-    changes = [change for found in json.loads(done.stdout)["recommendations"] for change in found["changes"]]
+    changes = [change for finding in json.loads(done.stdout)["recommendations"] for change in finding["changes"]]
     assert {change["from"] for change in changes if change["setting"] == "innodb_old_blocks_pct"} == {37}
 
 

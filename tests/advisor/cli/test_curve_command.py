@@ -63,8 +63,8 @@ def test_the_whole_recording_is_asked_for_the_usual_sizes(estimated: Estimated) 
     done = run("--recording", capture(SCAN), "--format", "json")
     assert (done.exit_code, done.stderr) == (0, "")
     assert estimated.asked == [(len(captured(SCAN).snapshots), float("inf"), TIMES)]
-    found = MissCurve.model_validate_json(done.stdout)
-    assert found == halving(TIMES).tidied()
+    miss_curve = MissCurve.model_validate_json(done.stdout)
+    assert miss_curve == halving(TIMES).tidied()
     assert list(json.loads(done.stdout)) == list(MissCurve.model_fields)
 
 
@@ -75,7 +75,7 @@ def test_the_model_answers_for_a_real_recording() -> None:
     window = captured(name)
     expected = estimate.curve(window.snapshots, float("inf"), (0.5, 1.0, 2.0))
     assert MissCurve.model_validate_json(done.stdout) == expected.tidied()
-    assert [each.times for each in expected.sizes] == [0.5, 1.0, 2.0]
+    assert [size.times for size in expected.sizes] == [0.5, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_model_answers_for_a_real_recording() -> None:
     [
         ("text", lambda answer: text.text(models.curve(answer))),
         ("svg", curve_svg.svg),
-        ("json", lambda found: found.model_dump_json(indent=2) + "\n"),
+        ("json", lambda miss_curve: miss_curve.model_dump_json(indent=2) + "\n"),
     ],
 )
 def test_a_file_has_what_standard_output_has(
@@ -123,7 +123,7 @@ def test_more_sizes_than_the_model_takes_are_refused() -> None:
 
 
 def test_the_default_sizes_of_the_help_are_the_models() -> None:
-    [option] = [each for each in command.params if each.name == "times"]
+    [option] = [parameter for parameter in command.params if parameter.name == "times"]
     assert option.type.convert(option.default, None, None) == TIMES
 
 

@@ -52,7 +52,7 @@ def test_a_file_gets_what_standard_output_would(prometheus: Answering, tmp_path:
     assert text
     if style == "json":
         report = FleetReport.model_validate_json(text)
-        assert ([each.name for each in report.servers], report.findings) == (["db-1"], ())
+        assert ([server.name for server in report.servers], report.findings) == (["db-1"], ())
     else:
         assert text.splitlines()[0] == said.output.splitlines()[0]
     assert list(tmp_path.iterdir()) == [file], "nothing is left beside it"
@@ -112,7 +112,7 @@ def test_a_server_that_is_not_there_is_named_with_who_is(prometheus: Answering) 
         (("--server", "db-1", "--shard", "0/2"), "--server and --shard do not go together"),
         (("--server", "db-1", "--listen", "127.0.0.1:0"), "--listen is for all servers"),
     ],
-    ids=lambda each: each[0] if isinstance(each, tuple) else "",
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
 def test_options_that_cannot_be_meant_are_refused(prometheus: Answering, options: tuple[str, ...], said: str) -> None:
     result = fleet("--prometheus", prometheus.url, *options)

@@ -53,18 +53,18 @@ def test_followed_advice_is_shown_with_what_was_predicted_and_measured() -> None
 
 
 def test_json_has_the_stretch_its_outcomes_and_the_promises_by_rule() -> None:
-    found = grades(FOLLOWED, "--window", "8s")
-    [stretch] = found.stretches
+    report = grades(FOLLOWED, "--window", "8s")
+    [stretch] = report.stretches
     assert (stretch.recordings, stretch.server, stretch.collections) == (("recording.jsonl.gz",), "mysql 9.7.4-2", 51)
-    assert [(each.rule, each.result) for each in found.outcomes] == [(RULE, Became.KEPT)]
-    assert [(each.rule, each.kept) for each in found.rules] == [(RULE, 1)]
+    assert [(outcome.rule, outcome.result) for outcome in report.outcomes] == [(RULE, Became.KEPT)]
+    assert [(rule.rule, rule.kept) for rule in report.rules] == [(RULE, 1)]
 
 
 def test_recordings_that_do_not_follow_each_other_are_stretches_in_the_order_of_their_time() -> None:
-    found = grades(FOLLOWED, SCAN)
-    assert [each.collections for each in found.stretches] == [6, 51]
-    assert found.stretches[0].ended < found.stretches[1].began
-    assert [each.result for each in found.outcomes] == [Became.NOT_COMPARABLE]  # 5 minutes were not watched
+    report = grades(FOLLOWED, SCAN)
+    assert [stretch.collections for stretch in report.stretches] == [6, 51]
+    assert report.stretches[0].ended < report.stretches[1].began
+    assert [outcome.result for outcome in report.outcomes] == [Became.NOT_COMPARABLE]  # 5 minutes were not watched
 
 
 @pytest.mark.parametrize("style", ["text", "json"])
@@ -101,8 +101,8 @@ def test_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
 )
 def test_fail_on_looks_for_harm_and_for_missed_promises(outcomes: list[Outcome], on: set[str]) -> None:
     fields = {"recordings": ("a",), "server": "b", "began": 0, "ended": 1, "collections": 2, "findings": ()}
-    found = made([GradedStretch.model_validate(fields | {"outcomes": outcomes})])
-    assert {each for each in (None, "missed", "harm") if ledgers.fails(found.outcomes, each)} == on
+    report = made([GradedStretch.model_validate(fields | {"outcomes": outcomes})])
+    assert {fail_on for fail_on in (None, "missed", "harm") if ledgers.fails(report.outcomes, fail_on)} == on
 
 
 def test_fail_on_ends_in_1() -> None:

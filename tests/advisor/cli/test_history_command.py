@@ -102,7 +102,7 @@ def test_a_recording_carries_it_for_history_and_advise(ask: Ask, tmp_path: Path)
     ],
 )
 def test_what_cannot_be_used_is_said(ask: Ask, tmp_path: Path, arguments: tuple[object, ...], said: str) -> None:
-    ended = ask("history", *(str(each).replace("{empty}", str(tmp_path)) for each in arguments))
+    ended = ask("history", *(str(argument).replace("{empty}", str(tmp_path)) for argument in arguments))
     assert ended.exit_code == 2
     assert said in " ".join(ended.stderr.split())
     assert "Traceback" not in ended.stderr
@@ -168,7 +168,7 @@ def test_so_long_ago_counts_from_now(ask: Ask, tmp_path: Path) -> None:
     now = time.time()
     keep(tmp_path, Ledger.of([closed("1" * 16, closed_at=now - 7200), closed("2" * 16, closed_at=now - 1800)]))
     said = json.loads(ask("history", "--state-dir", tmp_path, "--since", "1h", "--format", "json").stdout)
-    assert [each["id"] for each in said["outcomes"]] == ["2" * 16]
+    assert [outcome["id"] for outcome in said["outcomes"]] == ["2" * 16]
 
 
 @one

@@ -30,7 +30,7 @@ def test_no_line_of_a_traceback_looks_like_a_record() -> None:
         record = logging.makeLogRecord({"msg": "it failed", "exc_info": (type(error), error, error.__traceback__)})
     first, *others = logs.formatter().format(record).split("\n")
     assert first.endswith("it failed")
-    assert all(each.startswith("  ") for each in others)
+    assert all(line.startswith("  ") for line in others)
     assert not raw("".join(others))
 
 

@@ -67,6 +67,6 @@ def test_a_command_imports_no_more_than_it_needs() -> None:
 
 
 def test_the_severities_of_fail_on_are_those_of_advice() -> None:
-    [option] = [each for each in advise.params if each.name == "fail_on"]
+    [option] = [parameter for parameter in advise.params if parameter.name == "fail_on"]
     assert isinstance(option.type, click.Choice)
-    assert list(option.type.choices) == [each.value for each in Severity]
+    assert list(option.type.choices) == [severity.value for severity in Severity]

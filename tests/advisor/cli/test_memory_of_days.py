@@ -18,15 +18,15 @@ one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 
 
 def blind(said: str) -> Any:
-    [found] = [each for each in json.loads(said)["blind"] if each["rule"] == RULE]
-    return found
+    [of_rule] = [blind for blind in json.loads(said)["blind"] if blind["rule"] == RULE]
+    return of_rule
 
 
 def test_a_recording_has_no_memory_and_the_rule_says_so(run: Run) -> None:
     ended = run("advise", "--recording", capture(RECORDING), "--format", "json", "--may-read", "50/s")
-    found = blind(ended.stdout)
-    assert found["lacks"] == "spare.days"
-    assert found["cure"] == "run `serve --state-dir DIR` for three days"
+    spare = blind(ended.stdout)
+    assert spare["lacks"] == "spare.days"
+    assert spare["cure"] == "run `serve --state-dir DIR` for three days"
 
 
 def test_advise_has_no_memory_of_a_recording(run: Run, tmp_path: Path) -> None:

@@ -44,7 +44,7 @@ KEYS = [
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner(env={"INNODB_ADVISOR_DSN": None}).invoke(main, [str(each) for each in arguments])
+    return CliRunner(env={"INNODB_ADVISOR_DSN": None}).invoke(main, [str(argument) for argument in arguments])
 
 
 def refused(*arguments: object) -> str:
@@ -85,7 +85,7 @@ def test_whatif_as_text_says_what_changes_for_whom() -> None:
 
 def test_whatif_takes_several_settings_and_sizes() -> None:
     done = asked("innodb_old_blocks_pct=40", "INNODB_BUFFER_POOL_SIZE = 1G")
-    changes = {each["setting"]: each["to"] for each in json.loads(done.stdout)["changes"]}
+    changes = {change["setting"]: change["to"] for change in json.loads(done.stdout)["changes"]}
     assert changes == {"innodb_old_blocks_pct": 40, "innodb_buffer_pool_size": 2**30}
 
 
@@ -145,7 +145,7 @@ def test_lru_prints_a_json_object_a_pass_in_whole_pages(played: Callable[..., Re
     assert {type(line[key]) for line in lines for key in KEYS if key != "object"} == {int}
     passes = simulate(Scenario.model_validate(YAML(typ="safe", pure=True).load(SCENARIO))).passes
     assert [(line["step"], line["object"], line["pass"], line["pages_read"]) for line in lines] == [
-        (each.step, each.object, each.number, round(each.pages_read)) for each in passes
+        (scan_pass.step, scan_pass.object, scan_pass.number, round(scan_pass.pages_read)) for scan_pass in passes
     ]
     assert [line["pages_read"] for line in lines if line["object"] == "orders"][-1] == 0
 
@@ -161,9 +161,9 @@ def test_lru_shows_a_table_to_people(played: Callable[..., Result]) -> None:
 
 def test_the_scenario_of_the_help_is_one(tmp_path: Path) -> None:
     text = run("lru", "--help").stdout
-    found = re.search(r"( +pool: .*?)  pool may also", text, re.DOTALL)
-    assert found
-    (tmp_path / "seasons.yaml").write_text(found[1])
+    scenario = re.search(r"( +pool: .*?)  pool may also", text, re.DOTALL)
+    assert scenario
+    (tmp_path / "seasons.yaml").write_text(scenario[1])
     done = run("lru", tmp_path / "seasons.yaml", "--json")
     reads = [json.loads(line)["pages_read"] for line in done.stdout.splitlines()]
     assert reads[1] == 9_258

@@ -50,7 +50,7 @@ def odd(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, str]:
 def refused(*arguments: object) -> str:
     """What is said, on one line."""
     runner = CliRunner(env=dict.fromkeys(f"INNODB_ADVISOR_{name}" for name in UNSET))
-    done = runner.invoke(main, [str(each) for each in arguments])
+    done = runner.invoke(main, [str(argument) for argument in arguments])
     assert (done.exit_code, done.stdout) == (2, ""), done.exception
     return " ".join(done.stderr.split())
 
@@ -69,11 +69,11 @@ def refused(*arguments: object) -> str:
         (*FLEET, "--prometheus-config", "{odd}"),
         (*FLEET, "--header", "@{odd}"),
     ],
-    ids=lambda each: " ".join(map(str, each[:1] + each[-2:])),
+    ids=lambda value: " ".join(map(str, value[:1] + value[-2:])),
 )
 def test_an_option(arguments: tuple[object, ...], odd: tuple[Path, str]) -> None:
     path, said = odd
-    message = refused(*(str(each).format(odd=path) for each in arguments))
+    message = refused(*(str(argument).format(odd=path) for argument in arguments))
     assert str(path) in message
     assert said in message
 
@@ -90,7 +90,7 @@ READERS = {
 @pytest.mark.parametrize("command", READERS.values(), ids=READERS)
 def test_a_recording(command: tuple[str, ...], odd: tuple[Path, str]) -> None:
     path, said = odd
-    message = refused(*(each.format(odd=path) for each in command))
+    message = refused(*(argument.format(odd=path) for argument in command))
     assert str(path) in message
     assert said.replace("Is larger than", "a line of more than 16 MiB") in message
 
@@ -99,7 +99,7 @@ def test_a_recording(command: tuple[str, ...], odd: tuple[Path, str]) -> None:
 def test_a_recording_that_would_take_all_memory(command: tuple[str, ...], tmp_path: Path) -> None:
     path = tmp_path / "bomb.jsonl.gz"
     path.write_bytes(gzip.compress(bytes(100 << 20), 1))
-    assert f"{path}:1: a line of more than 16 MiB" in refused(*(each.format(odd=path) for each in command))
+    assert f"{path}:1: a line of more than 16 MiB" in refused(*(argument.format(odd=path) for argument in command))
 
 
 @pytest.mark.parametrize("command", [("advise", *RECORDING, "--rules"), ("rules", "test")], ids=["--rules", "test"])
@@ -133,7 +133,7 @@ def test_a_file_of_the_web_configuration(
         ("authorization", {"credentials_file": "odd"}),
         ("basic_auth", {"password_file": "odd", "username": "a"}),
     ],
-    ids=lambda each: each if isinstance(each, str) else next(key for key in each if each[key] == "odd"),
+    ids=lambda value: value if isinstance(value, str) else next(key for key in value if value[key] == "odd"),
 )
 def test_a_file_of_a_client_configuration(
     part: str, keys: dict[str, str], odd: tuple[Path, str], tmp_path: Path, write: Callable[..., Path]

@@ -39,7 +39,7 @@ EXAMPLES = REPOSITORY / "docs" / "example-rules"
 def here(*arguments: object, env: dict[str, str] | None = None) -> Result:
     """The command in this process, which is faster."""
     unset = dict.fromkeys(f"INNODB_ADVISOR_{name}" for name in ("DSN", "PASSWORD", "CONFIG", "RULES"))
-    return CliRunner(env={**unset, **(env or {})}).invoke(main, [str(each) for each in arguments])
+    return CliRunner(env={**unset, **(env or {})}).invoke(main, [str(argument) for argument in arguments])
 
 
 def advice(*options: object, env: dict[str, str] | None = None) -> tuple[Advice, str]:
@@ -48,8 +48,8 @@ def advice(*options: object, env: dict[str, str] | None = None) -> tuple[Advice,
     return Advice.model_validate_json(done.stdout), done.stderr
 
 
-def fired(found: Advice) -> set[str]:
-    return {each.rule for each in found.recommendations}
+def fired(given: Advice) -> set[str]:
+    return {finding.rule for finding in given.recommendations}
 
 
 def test_own_rules_join_the_built_in_ones(rules: Path, tmp_path: Path) -> None:
@@ -65,9 +65,9 @@ def test_own_rules_join_the_built_in_ones(rules: Path, tmp_path: Path) -> None:
     assert "another" in fired(advice(env=env)[0])
     # The options win over the file, and over the environment.
     write_rule(rules, id="third", change=change)
-    for found in (advice(*config, "--rules", rules), advice("--rules", rules)):
-        assert "third" in fired(found[0])
-        assert "another" not in fired(found[0])
+    for answer in (advice(*config, "--rules", rules), advice("--rules", rules)):
+        assert "third" in fired(answer[0])
+        assert "another" not in fired(answer[0])
     env = {"INNODB_ADVISOR_RULES": str(tmp_path / "more")}
     assert "third" in fired(advice("--rules", rules, env=env)[0])
     assert "another" in fired(advice(env=env)[0])
@@ -75,10 +75,10 @@ def test_own_rules_join_the_built_in_ones(rules: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("named", [OLD_SUBLIST, FINGERPRINT])
 def test_what_is_suppressed_is_shown_as_such_and_fails_nothing(tmp_path: Path, named: str) -> None:
-    found, said = advice("--suppress", named, "--fail-on", "info")
+    advised, said = advice("--suppress", named, "--fail-on", "info")
     assert said == ""
-    assert found.recommendations == ()
-    [suppressed] = found.suppressed
+    assert advised.recommendations == ()
+    [suppressed] = advised.suppressed
     assert suppressed.recommendation.fingerprint == FINGERPRINT
     assert "by --suppress" in suppressed.reason
 
@@ -117,9 +117,9 @@ def test_what_the_options_say_of_the_machine_is_seen_by_rules(rules: Path, tmp_p
     (tmp_path / "advisor.yaml").write_text("server: {cores: 7, memory: 2G}\nrules: rules\n")
     options = ("--config", tmp_path / "advisor.yaml", "--cores", "6", "--format", "json")
     done = here("advise", "--recording", without_machine(tmp_path), *options)
-    found = Advice.model_validate_json(done.stdout)
-    [plain] = [each for each in found.recommendations if each.rule == "plain"]
-    assert [each.value for each in plain.evidence] == [6, 2 << 30]
+    advised = Advice.model_validate_json(done.stdout)
+    [plain] = [finding for finding in advised.recommendations if finding.rule == "plain"]
+    assert [evidence.value for evidence in plain.evidence] == [6, 2 << 30]
 
 
 @pytest.mark.parametrize("command", [["serve"], ["advise"], ["check"], ["rules", "list"], ["rules", "test"]])
@@ -140,9 +140,9 @@ def test_the_rules_are_listed(rules: Path) -> None:
     header, *lines = done.stdout.splitlines()
     assert header.split() == ["rule", "severity", "origin", "title"]
     assert any(line.split() == ["plain", "warning", "your", "own", "Mine"] for line in lines)
-    found = json.loads(here("rules", "list", "--rules", rules, "--json").stdout)
-    assert [each["id"] for each in found] == [line.split()[0] for line in lines]
-    [mine] = [each for each in found if each["id"] == "plain"]
+    listed = json.loads(here("rules", "list", "--rules", rules, "--json").stdout)
+    assert [rule["id"] for rule in listed] == [line.split()[0] for line in lines]
+    [mine] = [rule for rule in listed if rule["id"] == "plain"]
     assert mine == {
         "id": "plain",
         "title": "Mine",
@@ -277,9 +277,9 @@ def test_sighup_loads_rules_and_suppressions_anew_and_keeps_the_old_ones_while_a
     count = len(list(builtin_directory().glob("*.yaml"))) - len(list(builtin_directory().glob("*.cases.yaml")))
 
     config.write_text(f"suppress: [{{rule: {OLD_SUBLIST}}}, {{rule: gone}}]\n")
-    found = reloaded(f"loaded {count + 1} rules and 2 suppressions")
-    assert fired(found) == {"plain"}
-    assert [each.recommendation.rule for each in found.suppressed] == [OLD_SUBLIST]
+    advised = reloaded(f"loaded {count + 1} rules and 2 suppressions")
+    assert fired(advised) == {"plain"}
+    assert [finding.recommendation.rule for finding in advised.suppressed] == [OLD_SUBLIST]
     assert "suppressed, but there is no such rule: gone" in sidecar.log()
 
     good = path.read_text()

@@ -76,14 +76,14 @@ def value(tree: Any, path: tuple[Key, ...]) -> Any:
     ids=lambda path: ".".join(map(str, path)),
 )
 def test_a_word_within_a_value_is_found(path: tuple[Key, ...]) -> None:
-    text = str(getattr(found := value(YAML().load(TEXT), path), "value", found))
+    text = str(getattr(scalar := value(YAML().load(TEXT), path), "value", scalar))
     line, column = position(text, text.index("two"))
     assert pointed(TEXT, document(TEXT).value_position(path, line, column)) == "two"
 
 
 @pytest.mark.parametrize("path", [("plain",), ("single",), ("double",), ("folded",), ("literal",)])
 def test_the_end_of_a_value_is_behind_its_last_character(path: tuple[Key, ...]) -> None:
-    text = str(getattr(found := value(YAML().load(TEXT), path), "value", found)).rstrip()
+    text = str(getattr(scalar := value(YAML().load(TEXT), path), "value", scalar)).rstrip()
     line, column = document(TEXT).value_position(path, *position(text, len(text)))
     assert pointed(TEXT, (line, column - 3)) == "two"
 

@@ -36,7 +36,7 @@ def _names(sans: tuple[str, ...]) -> list[x509.GeneralName]:
         except ValueError:
             return x509.DNSName(name)
 
-    return [one(each) for each in sans]
+    return [one(name) for name in sans]
 
 
 class Authority:

@@ -90,10 +90,12 @@ def test_metrics_have_the_classic_format_by_default(replaying: InProcess) -> Non
     response = replaying.get("/metrics")
     assert response.headers["content-type"].startswith("text/plain; version=")
     assert "Accept" in response.headers["vary"].split(", ")
-    found = values(response.text)
-    assert found["innodb_up", frozenset()] == 1.0
-    recommended = [dict(labels) for name, labels in found if name == "innodb_advisor_recommendation"]
-    assert "shop.orders" in [each["subject"] for each in recommended if each["rule"] == "scan-exceeds-old-sublist"]
+    samples = values(response.text)
+    assert samples["innodb_up", frozenset()] == 1.0
+    recommended = [dict(labels) for name, labels in samples if name == "innodb_advisor_recommendation"]
+    assert "shop.orders" in [
+        finding["subject"] for finding in recommended if finding["rule"] == "scan-exceeds-old-sublist"
+    ]
 
 
 def test_metrics_have_openmetrics_format_if_the_client_accepts_it(replaying: InProcess) -> None:
@@ -112,10 +114,10 @@ def test_promtool_finds_no_problem_in_all_metrics(unlike: InProcess) -> None:
 
 
 def test_the_snapshot_has_every_collectors_outcome(replaying: InProcess) -> None:
-    found = replaying.get("/snapshot").json()
-    assert found["server"]["flavour"] == "mysql"
-    assert found["pools"][0]["size_pages"] > 0
-    for outcome in found["outcomes"].values():
+    snapshot = replaying.get("/snapshot").json()
+    assert snapshot["server"]["flavour"] == "mysql"
+    assert snapshot["pools"][0]["size_pages"] > 0
+    for outcome in snapshot["outcomes"].values():
         assert (outcome["failure"] is None) == (outcome["reason"] == "")
 
 
@@ -288,7 +290,7 @@ def test_it_survives_a_server_that_goes_down_and_returns(start_server: StartServ
     server.kill()
     wait_for(lambda: sidecar.get("/readyz").status_code == 503)
     assert values(sidecar.get("/metrics").text)["innodb_up", frozenset()] == 0.0
-    [*_, away] = wait_for(lambda: found if len(found := _events(sidecar)) == 3 else None)
+    [*_, away] = wait_for(lambda: events if len(events := _events(sidecar)) == 3 else None)
     state = wait_for(lambda: _state(sidecar, "away"))
     assert (away["kind"], away["at"]) == ("away", state["problem_since"])
     assert state["server"].startswith("MariaDB 11.8.")

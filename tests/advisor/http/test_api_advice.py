@@ -33,12 +33,12 @@ def advice(sidecar: InProcess, query: str = "") -> Advice:
     return Advice.model_validate_json(sidecar.get(f"/advise{query}").content)
 
 
-def undated(found: Advice) -> Advice:
+def undated(advice: Advice) -> Advice:
     """The advice without what only a sidecar knows: when it was made, and when findings were first seen."""
-    found = dated(found, Ledger())
-    made = tuple(each.model_copy(update={"first_seen": None}) for each in found.recommendations)
+    advice = dated(advice, Ledger())
+    made = tuple(finding.model_copy(update={"first_seen": None}) for finding in advice.recommendations)
     update = dict.fromkeys(("computed_at", "age_seconds", "next_at"))
-    return found.model_copy(update={**update, "recommendations": made})
+    return advice.model_copy(update={**update, "recommendations": made})
 
 
 def test_the_advice_is_what_the_rules_say_of_the_recording(replaying: InProcess) -> None:
@@ -47,12 +47,12 @@ def test_the_advice_is_what_the_rules_say_of_the_recording(replaying: InProcess)
     assert "Accept" in response.headers["vary"].split(", ")
     said = Advice.model_validate_json(response.content)
     assert undated(said) == advised(captured(RECORDING))
-    assert {each.first_seen for each in said.recommendations} == {said.at}
+    assert {finding.first_seen for finding in said.recommendations} == {said.at}
     assert said.age_seconds is not None
     assert said.next_at is None  # a recording has no newer snapshot
-    [found] = [each for each in response.json()["recommendations"] if each["rule"] == SCAN]
-    assert found["changes"][0]["from"] == 37
-    assert found["why"] == check.load_file(RULES_FOLDER / f"{SCAN}.yaml").file.why.strip()
+    [finding] = [finding for finding in response.json()["recommendations"] if finding["rule"] == SCAN]
+    assert finding["changes"][0]["from"] == 37
+    assert finding["why"] == check.load_file(RULES_FOLDER / f"{SCAN}.yaml").file.why.strip()
 
 
 def test_the_last_advice_is_the_same_without_the_time_of_the_answer(replaying: InProcess) -> None:
@@ -69,15 +69,17 @@ def test_a_shorter_look_back_sees_less(replaying: InProcess) -> None:
 @pytest.mark.parametrize("severity", list(Severity))
 def test_a_severity_asks_for_what_is_as_severe_or_more(unlike: InProcess, severity: Severity) -> None:
     whole, part = advice(unlike), advice(unlike, f"?severity={severity}")
-    wanted = tuple(each for each in whole.recommendations if each.severity.rank >= severity.rank)
+    wanted = tuple(finding for finding in whole.recommendations if finding.severity.rank >= severity.rank)
     assert part.recommendations == wanted
-    assert [each.recommendation.rule for each in part.suppressed] == (["unwanted"] if severity == Severity.INFO else [])
+    assert [finding.recommendation.rule for finding in part.suppressed] == (
+        ["unwanted"] if severity == Severity.INFO else []
+    )
 
 
 def test_a_rule_asks_for_what_it_says_and_may_be_repeated(unlike: InProcess) -> None:
     part = advice(unlike, "?rule=breaking&rule=only-an-action")
-    assert [each.rule for each in part.recommendations] == ["only-an-action"]
-    assert [each.rule for each in part.failed] == ["breaking"]
+    assert [finding.rule for finding in part.recommendations] == ["only-an-action"]
+    assert [rule.rule for rule in part.failed] == ["breaking"]
     assert (part.blind, part.suppressed, part.overruled) == ((), (), ())
     assert advice(unlike, f"?rule={SCAN}").failed == ()
 
@@ -85,9 +87,9 @@ def test_a_rule_asks_for_what_it_says_and_may_be_repeated(unlike: InProcess) -> 
 def test_a_schema_or_a_table_asks_for_what_is_about_it(unlike: InProcess) -> None:
     for query in ("?schema=shop", "?table=orders", "?schema=shop&table=orders"):
         part = advice(unlike, query)
-        assert SCAN in [each.recommendation.rule for each in part.overruled]
-        assert {each.subject.get("schema") for each in part.recommendations} <= {"shop"}
-        assert "overruling" not in [each.rule for each in part.recommendations]
+        assert SCAN in [finding.recommendation.rule for finding in part.overruled]
+        assert {finding.subject.get("schema") for finding in part.recommendations} <= {"shop"}
+        assert "overruling" not in [finding.rule for finding in part.recommendations]
     for query in ("?schema=shops", "?table=order", "?schema=shop&table=customers"):
         part = advice(unlike, query)
         assert (part.recommendations, part.overruled, part.suppressed) == ((), (), ())
@@ -178,8 +180,8 @@ def test_a_finding_is_had_by_its_fingerprint_whether_it_is_made_or_set_aside(unl
             shown = unlike.get(path, headers={"Accept": form}).text
             assert "Set aside: " in shown
             assert aside.recommendation.changes[0].apply[0] in shown
-    assert {each.recommendation.rule for each in whole.suppressed} == {"unwanted"}
-    assert SCAN in {each.recommendation.rule for each in whole.overruled}
+    assert {finding.recommendation.rule for finding in whole.suppressed} == {"unwanted"}
+    assert SCAN in {finding.recommendation.rule for finding in whole.overruled}
 
 
 @pytest.mark.parametrize("fingerprint", ["0123456789abcdef", "nope", "%00", "%ff", "a" * 2000])

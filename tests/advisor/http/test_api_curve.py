@@ -134,8 +134,8 @@ async def test_without_a_server_there_is_none() -> None:
 
 
 def test_the_examples_are_of_one_curve() -> None:
-    found = MissCurve.model_validate(examples.curve()["application/json"]["example"])
-    assert [each.times for each in found.sizes] == sorted(each.times for each in found.sizes)
+    example = MissCurve.model_validate(examples.curve()["application/json"]["example"])
+    assert [size.times for size in example.sizes] == sorted(size.times for size in example.sizes)
 
 
 # Metrics
@@ -148,7 +148,7 @@ def series(families: Iterator[Metric]) -> dict[tuple[str, frozenset[tuple[str, s
 
 
 def test_metrics_have_each_size_with_its_bounds_in_all_and_by_table() -> None:
-    found = series(
+    samples = series(
         metrics.families(
             curve(
                 [size(0.5, 800.0, 0.1, items=600.0), size(1.0, 400.0, 0.0, items=9.0)],
@@ -183,29 +183,29 @@ def test_metrics_have_each_size_with_its_bounds_in_all_and_by_table() -> None:
             )
         },
     }
-    assert found == pytest.approx(wanted)
+    assert samples == pytest.approx(wanted)
 
 
 def test_only_so_many_tables_have_series_those_with_the_most_reads() -> None:
     many = {f"t{number:03}": 1000.0 - number for number in range(500)}
-    found = series(metrics.families(curve([size(times, 9.0, **many) for times in TIMES])))
-    tables = {dict(labels)["table"] for name, labels in found if "table" in name}
+    samples = series(metrics.families(curve([size(times, 9.0, **many) for times in TIMES])))
+    tables = {dict(labels)["table"] for name, labels in samples if "table" in name}
     assert tables == {f"t{number:03}" for number in range(metrics.TABLES)}
-    assert len(found) == 1 + 3 + 3 * len(TIMES) * (1 + metrics.TABLES)
+    assert len(samples) == 1 + 3 + 3 * len(TIMES) * (1 + metrics.TABLES)
 
 
 def test_any_name_is_a_label() -> None:
     odd = 'a"b\\\n{}é'
-    found = series(metrics.families(curve([size(1.0, 9.0, **{odd: 5.0})])))
-    assert odd in {dict(labels).get("table") for _, labels in found}
+    samples = series(metrics.families(curve([size(1.0, 9.0, **{odd: 5.0})])))
+    assert odd in {dict(labels).get("table") for _, labels in samples}
 
 
 def test_what_the_model_sums_is_labelled_as_other_sums_are() -> None:
     summed = pool_size(1.0, estimate(9.0), tables={OTHERS: estimate(3.0)})
-    found = series(metrics.families(curve([summed])))
+    samples = series(metrics.families(curve([summed])))
     [(schema, value)] = {
         (dict(labels)["schema"], value)
-        for (name, labels), value in found.items()
+        for (name, labels), value in samples.items()
         if {("table", "__other__"), ("bound", "expected")} <= labels
     }
     assert (schema, value) == ("", 3.0)

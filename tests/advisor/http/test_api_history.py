@@ -54,7 +54,7 @@ def asked(sidecar: InProcess, query: str = "") -> History:
 def test_the_whole_history_comes_from_memory(sidecar: InProcess) -> None:
     said = asked(sidecar)
     assert said.outcomes == history(LEDGER).outcomes
-    assert {each.fingerprint for each in said.findings} >= set(LEDGER.findings)
+    assert {finding.fingerprint for finding in said.findings} >= set(LEDGER.findings)
     assert not said.kept
     assert said.problem is None
 
@@ -77,7 +77,7 @@ def test_the_whole_history_comes_from_memory(sidecar: InProcess) -> None:
     ],
 )
 def test_a_filter_leaves_what_it_names(sidecar: InProcess, query: str, outcomes: str) -> None:
-    assert "".join(each.id[0] for each in asked(sidecar, query).outcomes) == outcomes
+    assert "".join(outcome.id[0] for outcome in asked(sidecar, query).outcomes) == outcomes
 
 
 def test_the_limit_says_what_it_leaves_out(sidecar: InProcess) -> None:
@@ -129,7 +129,7 @@ def test_the_form_is_what_the_client_accepts(sidecar: InProcess, accept: str, fo
 def test_a_finding_has_its_outcomes_in_every_form(sidecar: InProcess) -> None:
     path = f"/advise/{FINGERPRINT}"
     said = GradedRecommendation.model_validate_json(sidecar.get(path).content)
-    assert [each.id[0] for each in said.outcomes] == ["3", "1"]
+    assert [outcome.id[0] for outcome in said.outcomes] == ["3", "1"]
     for accept in ("text/plain", "text/markdown"):
         text = sidecar.get(path, headers={"Accept": accept}).text
         assert text.count("innodb_old_blocks_pct 37 -> 64: ") == 2
@@ -149,7 +149,9 @@ def test_a_finding_that_is_gone_says_because_of_what(sidecar: InProcess, query: 
 
 
 def test_a_finding_has_when_it_was_first_seen_across_gaps(sidecar: InProcess) -> None:
-    [listed] = [each for each in sidecar.get("/advise").json()["recommendations"] if each["fingerprint"] == FINGERPRINT]
+    [listed] = [
+        finding for finding in sidecar.get("/advise").json()["recommendations"] if finding["fingerprint"] == FINGERPRINT
+    ]
     assert listed["first_seen"] == sidecar.get(f"/advise/{FINGERPRINT}").json()["first_seen"] == AT - 600
 
 

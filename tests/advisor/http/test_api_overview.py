@@ -58,7 +58,7 @@ async def test_a_recording_has_an_overview(client: httpx.AsyncClient) -> None:
 
 async def test_only_a_scanned_table_has_the_size_of_what_is_scanned(client: httpx.AsyncClient) -> None:
     tables = (await client.get("/overview")).json()["tables"]
-    assert {each["table"]: each["scanned_pages"] for each in tables} == {"orders": 9258, "archive": None}
+    assert {table["table"]: table["scanned_pages"] for table in tables} == {"orders": 9258, "archive": None}
 
 
 async def test_rates_are_over_the_window_that_is_asked_for(client: httpx.AsyncClient) -> None:
@@ -99,8 +99,8 @@ def test_the_example_is_an_overview_in_which_all_parts_are_known() -> None:
 
 
 async def test_statements_that_are_not_known_are_an_empty_list_with_a_reason(client: httpx.AsyncClient) -> None:
-    found = TableStatements.model_validate_json((await client.get("/statements?schema=shop&table=orders")).content)
-    assert (found.statements, found.lacks) == ((), "a recording has no statements of its tables")
+    statements = TableStatements.model_validate_json((await client.get("/statements?schema=shop&table=orders")).content)
+    assert (statements.statements, statements.lacks) == ((), "a recording has no statements of its tables")
 
 
 @pytest.mark.parametrize("query", ["", "schema=shop", "table=t", "schema=&table=t", f"schema=s&table={'x' * 65}"])
@@ -110,7 +110,7 @@ async def test_statements_are_those_of_one_table(client: httpx.AsyncClient, quer
 
 async def test_statements_are_limited_for_each_client(client: httpx.AsyncClient) -> None:
     asked = [await client.get("/statements?schema=shop&table=orders") for _ in range(30)]
-    assert {each.status_code for each in asked} == {200, 429}
+    assert {answer.status_code for answer in asked} == {200, 429}
 
 
 def test_the_examples_of_statements_are_answers() -> None:

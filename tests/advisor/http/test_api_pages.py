@@ -35,7 +35,7 @@ def test_the_pages_load_nothing_from_elsewhere(replaying: InProcess, path: str, 
     assert response.headers["x-content-type-options"] == "nosniff"
     assert not re.search(r"(?:https?:)?//[\w.-]+\.\w|@import|url\(", response.text)
     links = re.findall(r"(?:src|href)=\"([^\"]*)\"", response.text)
-    assert [each for each in links if each.startswith("/")] == [], "a proxy may put a path before"
+    assert [link for link in links if link.startswith("/")] == [], "a proxy may put a path before"
     for link in links:
         assert replaying.get(urljoin("/", link)).status_code == 200
 
@@ -62,8 +62,8 @@ def test_the_description_is_json(replaying: InProcess) -> None:
 
 @pytest.fixture(scope="module")
 def schema(replaying: InProcess) -> dict[str, Any]:
-    found: dict[str, Any] = replaying.get("/openapi.json").json()
-    return found
+    document: dict[str, Any] = replaying.get("/openapi.json").json()
+    return document
 
 
 def operations(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -167,12 +167,12 @@ def test_the_examples_match_a_capture_except_for_its_figures() -> None:
     window = captured(RECORDING)
     shown = Advice.model_validate(examples.advice()["application/json"]["examples"]["a setting to change"]["value"])
     [example] = shown.recommendations
-    [found] = [each for each in advised(window).recommendations if each.rule == SCAN]
-    assert (example.fingerprint, example.subject) == (found.fingerprint, found.subject)
-    assert [each.setting for each in example.changes] == [each.setting for each in found.changes]
-    named = {(each.name, each.unit, each.source) for each in found.evidence}
-    assert {(each.name, each.unit, each.source) for each in example.evidence} <= named
+    [finding] = [finding for finding in advised(window).recommendations if finding.rule == SCAN]
+    assert (example.fingerprint, example.subject) == (finding.fingerprint, finding.subject)
+    assert [change.setting for change in example.changes] == [change.setting for change in finding.changes]
+    named = {(evidence.name, evidence.unit, evidence.source) for evidence in finding.evidence}
+    assert {(evidence.name, evidence.unit, evidence.source) for evidence in example.evidence} <= named
     predicted = what_if(window, {"innodb_old_blocks_pct": 80})
-    assert [each.subject for each in WhatIf.model_validate(examples.WHAT_IF).tables] == [
-        each.subject for each in predicted.tables
+    assert [table.subject for table in WhatIf.model_validate(examples.WHAT_IF).tables] == [
+        table.subject for table in predicted.tables
     ]

@@ -109,7 +109,7 @@ def test_what_is_in_an_address_is_shown_as_text_and_splits_nothing(own: InProces
 
 def test_the_rules_are_listed_with_what_they_say_now(own: InProcess) -> None:
     page = opened(own, "/rules")
-    now = {each["id"]: each for each in own.get("/rules").json()["rules"]}
+    now = {rule["id"]: rule for rule in own.get("/rules").json()["rules"]}
     rows = re.findall(r"<tr><td[^>]*><a href=\"\./rules/([^\"]*)\">.*?</tr>", page)
     assert rows == list(now)
     state = rf'<td[^>]*>(<a href="\./">firing</a>|{now[SCAN]["state"]})</td>'
@@ -152,5 +152,5 @@ def test_a_column_of_numbers_is_aligned_without_a_style_attribute() -> None:
 
 
 def test_a_record_is_there_for_every_rule_that_a_server_here_can_provoke() -> None:
-    without = {each.id for each in check.load(RULES_FOLDER) if proof_record(each.id) is None}
+    without = {rule.id for rule in check.load(RULES_FOLDER) if proof_record(rule.id) is None}
     assert without == {"count-ignores-secondary-index", "parallel-read-threads-over-cores"}

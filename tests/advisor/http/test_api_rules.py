@@ -19,11 +19,11 @@ from tests.waiting import wait_for
 
 SCAN = "scan-exceeds-old-sublist"
 Compose = Callable[..., InProcess]
-BUILT_IN = {each.id: each for each in check.load(RULES_FOLDER)}
+BUILT_IN = {rule.id: rule for rule in check.load(RULES_FOLDER)}
 
 
 def states(sidecar: InProcess) -> dict[str, dict[str, object]]:
-    return {each["id"]: each for each in sidecar.get("/rules").json()["rules"]}
+    return {rule["id"]: rule for rule in sidecar.get("/rules").json()["rules"]}
 
 
 def metric(sidecar: InProcess, name: str, **labels: str) -> float:
@@ -31,10 +31,10 @@ def metric(sidecar: InProcess, name: str, **labels: str) -> float:
 
 
 def test_active_rules_have_their_origin_and_state(unlike: InProcess) -> None:
-    found = states(unlike)
-    assert list(found) == sorted({**BUILT_IN, **UNLIKE})
-    assert {name for name, each in found.items() if each["origin"] == "built-in"} == set(BUILT_IN)
-    said = {name: (found[name]["applies"], found[name]["state"], found[name]["lacks"]) for name in (SCAN, *UNLIKE)}
+    rules = states(unlike)
+    assert list(rules) == sorted({**BUILT_IN, **UNLIKE})
+    assert {name for name, rule in rules.items() if rule["origin"] == "built-in"} == set(BUILT_IN)
+    said = {name: (rules[name]["applies"], rules[name]["state"], rules[name]["lacks"]) for name in (SCAN, *UNLIKE)}
     assert said == {
         SCAN: (True, "set aside", []),
         "overruling": (True, "firing", []),
@@ -43,31 +43,31 @@ def test_active_rules_have_their_origin_and_state(unlike: InProcess) -> None:
         "unwanted": (True, "set aside", []),
         "only-on-the-moon": (False, None, []),
     }
-    assert found[SCAN]["title"] == BUILT_IN[SCAN].file.title
-    assert found["overruling"]["severity"] == "critical"
+    assert rules[SCAN]["title"] == BUILT_IN[SCAN].file.title
+    assert rules["overruling"]["severity"] == "critical"
 
 
 def test_a_blind_rule_names_what_it_lacks(compose: Compose) -> None:
     sidecar = compose("--recording", capture("mariadb-10.11/read-ahead-wasted"))
-    found = states(sidecar)[SCAN]
-    assert (found["applies"], found["state"]) == (True, "blind")
-    assert found["lacks"] == ["count_statements", "table_files", "table_scans"]
+    rule = states(sidecar)[SCAN]
+    assert (rule["applies"], rule["state"]) == (True, "blind")
+    assert rule["lacks"] == ["count_statements", "table_files", "table_scans"]
     for asked, blind in ((SCAN, {SCAN}), ("change-buffering-without-benefit", set())):
-        assert {each["rule"] for each in sidecar.get(f"/advise?rule={asked}").json()["blind"]} == blind
+        assert {verdict["rule"] for verdict in sidecar.get(f"/advise?rule={asked}").json()["blind"]} == blind
 
 
 def test_without_a_server_the_rules_have_no_known_state(away: InProcess) -> None:
-    found = states(away)
-    assert set(found) == set(BUILT_IN)
-    assert {(each["applies"], each["state"]) for each in found.values()} == {(None, None)}
+    rules = states(away)
+    assert set(rules) == set(BUILT_IN)
+    assert {(rule["applies"], rule["state"]) for rule in rules.values()} == {(None, None)}
 
 
 def test_a_users_rule_replaces_the_built_in_one(compose: Compose, tmp_path: Path) -> None:
     write_rule(tmp_path, id=SCAN, title="Mine")
     sidecar = compose("--recording", capture(RECORDING), "--rules", tmp_path)
-    found = states(sidecar)[SCAN]
-    assert (found["title"], found["state"]) == ("Mine", "firing")
-    assert found["origin"] != "built-in"
+    rule = states(sidecar)[SCAN]
+    assert (rule["title"], rule["state"]) == ("Mine", "firing")
+    assert rule["origin"] != "built-in"
     assert sidecar.get(f"/rules/{SCAN}").json()["title"] == "Mine"
     assert metric(sidecar, "rules", origin="user") == 1.0
     assert metric(sidecar, "rules", origin="built-in") == len(BUILT_IN) - 1

@@ -14,26 +14,26 @@ from tests.advisor.sidecar import problem
 
 
 def test_the_state_has_the_shape_of_the_contract(replaying: InProcess) -> None:
-    found = State.model_validate_json(replaying.get("/state").content)
-    assert (found.state, found.problem) == ("recording", None)
-    assert found.judged is not None
-    assert found.links.dashboard is None
+    state = State.model_validate_json(replaying.get("/state").content)
+    assert (state.state, state.problem) == ("recording", None)
+    assert state.judged is not None
+    assert state.links.dashboard is None
 
 
 def test_series_have_the_shape_of_the_contract(replaying: InProcess) -> None:
     answer = SeriesAnswer.model_validate_json(replaying.get("/series").content)
     assert len(answer.at) > 2
-    assert {len(each.values) for each in answer.series} == {len(answer.at)}
-    assert {each.unit for each in answer.series} == {"pages/s", "pages", "changes/s", "threads"}
+    assert {len(series.values) for series in answer.series} == {len(answer.at)}
+    assert {series.unit for series in answer.series} == {"pages/s", "pages", "changes/s", "threads"}
 
 
 def test_only_the_wanted_series_points_and_seconds_are_answered(replaying: InProcess) -> None:
     whole = SeriesAnswer.model_validate_json(replaying.get("/series").content)
-    found = SeriesAnswer.model_validate_json(replaying.get("/series?names=pages_read,%20old_pages&points=2").content)
-    assert {each.name for each in found.series} == {"pages_read", "old_pages"}
-    assert len(found.at) == 2
-    found = SeriesAnswer.model_validate_json(replaying.get("/series?names=old_pages&window=3").content)
-    assert found.at == tuple(each for each in whole.at if each > whole.at[-1] - 3)
+    part = SeriesAnswer.model_validate_json(replaying.get("/series?names=pages_read,%20old_pages&points=2").content)
+    assert {series.name for series in part.series} == {"pages_read", "old_pages"}
+    assert len(part.at) == 2
+    part = SeriesAnswer.model_validate_json(replaying.get("/series?names=old_pages&window=3").content)
+    assert part.at == tuple(at for at in whole.at if at > whole.at[-1] - 3)
 
 
 @pytest.mark.parametrize(
@@ -58,5 +58,5 @@ def test_a_recording_without_events_has_none(compose: Callable[..., InProcess]) 
 
 def test_the_page_of_the_api_has_every_series_with_its_unit_and_source() -> None:
     text = (REPOSITORY / "docs" / "http-api.md").read_text()
-    for each in QUANTITIES.values():
-        assert f"| `{each.name}` | {each.unit} | {each.text} |" in text
+    for quantity in QUANTITIES.values():
+        assert f"| `{quantity.name}` | {quantity.unit} | {quantity.text} |" in text

@@ -22,11 +22,11 @@ def test_a_sweep_is_the_models_answer(replaying: InProcess) -> None:
     question = {"setting": PCT, "set": {SIZE: "512M"}, "values": [73], "points": 5, "seconds": 5}
     response = replaying.post("/whatif/sweep", json=question)
     assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
-    found = Sweep.model_validate_json(response.content)
-    assert found == sweep(captured(RECORDING), PCT, beside={SIZE: "512M"}, values=[73], points=5)
+    answer = Sweep.model_validate_json(response.content)
+    assert answer == sweep(captured(RECORDING), PCT, beside={SIZE: "512M"}, values=[73], points=5)
     assert response.json()["from"] == 37
     shorter = replaying.post("/whatif/sweep?window=3", json={"setting": PCT})
-    assert Sweep.model_validate_json(shorter.content).at == found.at
+    assert Sweep.model_validate_json(shorter.content).at == answer.at
 
 
 def test_the_settings_are_listed_with_their_ranges(replaying: InProcess, without_sources: InProcess) -> None:

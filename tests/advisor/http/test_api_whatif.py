@@ -19,14 +19,14 @@ def test_what_if_is_the_models_answer(replaying: InProcess) -> None:
     for value in (80, "80"):
         response = ask(replaying, {"set": {"innodb_old_blocks_pct": value}})
         assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
-        found = WhatIf.model_validate_json(response.content)
-        assert found == what_if(captured(RECORDING), {"innodb_old_blocks_pct": 80})
+        answer = WhatIf.model_validate_json(response.content)
+        assert answer == what_if(captured(RECORDING), {"innodb_old_blocks_pct": 80})
     assert response.json()["changes"][0]["from"] == 37
 
 
 def test_what_if_uses_the_requested_window(replaying: InProcess) -> None:
-    found = ask(replaying, {"set": {"innodb_buffer_pool_size": "1G"}}, "?window=3").json()
-    assert 0 < found["watched_seconds"] <= 3
+    answer = ask(replaying, {"set": {"innodb_buffer_pool_size": "1G"}}, "?window=3").json()
+    assert 0 < answer["watched_seconds"] <= 3
 
 
 @pytest.mark.parametrize(

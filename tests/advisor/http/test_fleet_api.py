@@ -108,7 +108,7 @@ async def test_browsers_get_pages_that_run_nothing_and_lead_to_each_server(read:
     assert "Accept" in answer.headers["vary"].split(", ")
     assert "<script" not in answer.text
     leads = set(re.findall(r'href="(advise\?server=[^"]*)"', answer.text))
-    assert len(leads) == len({each.server for each in REPORT.findings})
+    assert len(leads) == len({finding.server for finding in REPORT.findings})
     for path in leads:
         page = await read.http.get(f"/{path}", headers=BROWSER)
         assert page.status_code == 200
@@ -121,13 +121,13 @@ async def test_advice_is_that_of_the_server_and_the_rule_that_are_asked_for(read
     assert everything.not_asked == REPORT.not_asked
     one = FleetAdvice.model_validate_json((await read.http.get("/advise", params={"server": ONE})).text)
     assert one.server == REPORT.servers[0]
-    assert {each.server for each in one.findings} == {ONE}
+    assert {finding.server for finding in one.findings} == {ONE}
     assert (one.not_asked, one.vanished, one.not_modelled) == ((), (), (ONE,))
     rule = REPORT.findings[0].rule
     of_rule = FleetAdvice.model_validate_json((await read.http.get("/advise", params={"rule": rule})).text)
-    assert of_rule.findings == tuple(each for each in REPORT.findings if each.rule == rule)
+    assert of_rule.findings == tuple(finding for finding in REPORT.findings if finding.rule == rule)
     severe = FleetAdvice.model_validate_json((await read.http.get("/advise", params={"severity": "warning"})).text)
-    assert {each.severity for each in severe.findings} == {"warning"}
+    assert {finding.severity for finding in severe.findings} == {"warning"}
 
 
 async def test_of_a_server_that_was_not_asked_the_reason_is_told(read: Fleet) -> None:
@@ -164,12 +164,12 @@ async def test_names_of_nothing_are_refused(read: Fleet) -> None:
 
 
 async def test_a_rule_of_a_sidecars_own_can_be_asked_for(fleet: Fleet) -> None:
-    found = REPORT.findings[0].model_copy(update={"rule": "their-own", "source": Source.VERDICT})
+    finding = REPORT.findings[0].model_copy(update={"rule": "their-own", "source": Source.VERDICT})
     rules = (REPORT.rules[0].model_copy(update={"rule": "their-own", "title": ""}),)
-    fleet.answer = REPORT.model_copy(update={"findings": (found,), "rules": rules})
+    fleet.answer = REPORT.model_copy(update={"findings": (finding,), "rules": rules})
     await fleet.watch.look()
     said = (await fleet.http.get("/advise", params={"rule": "their-own"})).json()
-    assert [each["rule"] for each in said["findings"]] == ["their-own"]
+    assert [finding["rule"] for finding in said["findings"]] == ["their-own"]
 
 
 async def test_findings_lead_to_the_rules_and_alerts_to_their_runbooks(read: Fleet) -> None:

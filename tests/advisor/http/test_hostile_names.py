@@ -37,16 +37,16 @@ def sidecar(server: PrivateServer, tmp_path_factory: pytest.TempPathFactory) -> 
 def findings(sidecar: InProcess) -> Findings:
     """One of each name."""
 
-    def found() -> Findings | None:
+    def all_findings() -> Findings | None:
         answer = sidecar.get("/advise", params={"rule": RULE})
         ours = [
-            each
-            for each in (answer.json()["recommendations"] if answer.is_success else ())
-            if each["subject"]["schema"] == SCHEMA
+            finding
+            for finding in (answer.json()["recommendations"] if answer.is_success else ())
+            if finding["subject"]["schema"] == SCHEMA
         ]
-        return ours if {each["subject"]["table"] for each in ours} == set(IDENTIFIERS) else None
+        return ours if {finding["subject"]["table"] for finding in ours} == set(IDENTIFIERS) else None
 
-    return wait_for(found)
+    return wait_for(all_findings)
 
 
 one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True, scope="session")
@@ -55,7 +55,7 @@ one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True, scope="ses
 @one
 def test_no_answer_has_a_character_that_moves_a_cursor_or_does_not_show(sidecar: InProcess, findings: Findings) -> None:
     said: dict[str, str] = {}
-    for path in (*PATHS, *(f"/advise/{each['fingerprint']}" for each in findings)):
+    for path in (*PATHS, *(f"/advise/{finding['fingerprint']}" for finding in findings)):
         for form in FORMS:
             said[f"{path} as {form}"] = sidecar.get(path, headers={"Accept": form}).text
     for name in IDENTIFIERS:

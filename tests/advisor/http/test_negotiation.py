@@ -113,7 +113,7 @@ async def test_scrapes_at_once_share_one_exposition() -> None:
     await asyncio.sleep(0)
     go.set()
     answers = await asyncio.gather(*alike)
-    assert {each.headers["content-encoding"] for each in answers} == {"gzip"}
+    assert {answer.headers["content-encoding"] for answer in answers} == {"gzip"}
     assert "content-encoding" not in (await plain).headers
     assert (await other).headers["content-type"].startswith(OPENMETRICS)
     assert made == 3

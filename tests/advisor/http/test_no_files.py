@@ -48,5 +48,5 @@ def test_a_running_sidecar_refuses_what_took_the_place_of_its_files(
         assert f"the old web configuration stays in force: {web}" in sidecar.log()
         status, why = problem(sidecar.post("/-/reload", auth=LOGIN))
         assert (status, f"{rule}: cannot read it" in why) == (400, True), why
-        assert "mine" in {each["id"] for each in sidecar.get("/rules", auth=LOGIN).json()["rules"]}
+        assert "mine" in {rule["id"] for rule in sidecar.get("/rules", auth=LOGIN).json()["rules"]}
         assert sidecar.get("/metrics", auth=LOGIN).status_code == 200

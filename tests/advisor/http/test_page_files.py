@@ -12,8 +12,8 @@ from advisor.http import pages
 
 PAGE = Path(pages.__file__).parent / "page"
 VENDOR = PAGE / "vendor"
-OWN = sorted(each for each in PAGE.rglob("*") if each.is_file() and VENDOR not in each.parents)
-LOADED = sorted(each for each in PAGE.rglob("*") if each.suffix in {".js", ".css", ".svg", ".html"})
+OWN = sorted(path for path in PAGE.rglob("*") if path.is_file() and VENDOR not in path.parents)
+LOADED = sorted(path for path in PAGE.rglob("*") if path.suffix in {".js", ".css", ".svg", ".html"})
 MOST_BYTES = 300_000
 ADDRESS = re.compile(r"(?:https?:)?//(?!www\.w3\.org/)[\w.-]+\.\w")  # but the names of XML's vocabularies
 
@@ -26,7 +26,7 @@ def vendored() -> dict[str, tuple[str, list[str]]]:
 
 def test_every_library_is_the_file_of_its_package() -> None:
     listed = vendored()
-    files = {each.name for each in VENDOR.iterdir() if each.suffix in {".js", ".css"}}
+    files = {path.name for path in VENDOR.iterdir() if path.suffix in {".js", ".css"}}
     assert files == set(listed)
     for name, (digest, _) in listed.items():
         assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == digest, name
@@ -42,7 +42,7 @@ def test_every_library_has_its_licence_beside_it() -> None:
 
 def test_the_page_is_small() -> None:
     swagger = {"docs.html", "docs.js"}
-    assert sum(each.stat().st_size for each in LOADED if each.name not in swagger) < MOST_BYTES
+    assert sum(path.stat().st_size for path in LOADED if path.name not in swagger) < MOST_BYTES
 
 
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)

@@ -100,7 +100,7 @@ def test_every_suite_of_tls_1_2_that_go_has_is_one_of_openssl(path: Path) -> Non
     wanted = {name for name in web_configuration.CIPHERS.values() if name}
     suites = "".join(f"    - {name}\n" for name in web_configuration.CIPHERS)
     made = tls_of(path, f"  cipher_suites:\n{suites}")
-    of_tls_1_2 = {each["name"] for each in made.get_ciphers() if not each["name"].startswith("TLS_")}
+    of_tls_1_2 = {cipher["name"] for cipher in made.get_ciphers() if not cipher["name"].startswith("TLS_")}
     assert of_tls_1_2 == wanted
     preferred = ssl.OP_CIPHER_SERVER_PREFERENCE
     assert made.options & preferred
@@ -232,18 +232,18 @@ CERT = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n"
 def test_what_is_wrong_is_said_with_line_and_column(path: Path, authority: Authority, text: str, said: str) -> None:
     authority.issue("other")
     authority.issue("shut", password=b"x")
-    found = refused(path, text)
-    assert found.startswith(said)
-    assert "swordfish" not in found
+    refusal = refused(path, text)
+    assert refusal.startswith(said)
+    assert "swordfish" not in refusal
 
 
 @pytest.mark.parametrize(
     "wrong", ["$2y$10$short", "$1$10$" + "a" * 53, "$2y$99$" + "a" * 53, "$2y$03$" + "a" * 53, "$2y$04$" + "a" * 54]
 )
 def test_a_hash_that_is_none_is_refused_without_repeating_it(path: Path, wrong: str) -> None:
-    found = refused(path, f"basic_auth_users:\n  a: {wrong}\n")
-    assert "must be a bcrypt hash" in found
-    assert wrong not in found
+    refusal = refused(path, f"basic_auth_users:\n  a: {wrong}\n")
+    assert "must be a bcrypt hash" in refusal
+    assert wrong not in refusal
 
 
 @pytest.mark.parametrize(
@@ -269,9 +269,9 @@ def test_users_that_were_changed_are_those_of_the_next_look(path: Path) -> None:
 @pytest.fixture
 def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
     def messages() -> list[str]:
-        found = [record.getMessage() for record in caplog.records]
+        lines = [record.getMessage() for record in caplog.records]
         caplog.clear()
-        return found
+        return lines
 
     with caplog.at_level(logging.INFO, logger="advisor"):
         yield messages

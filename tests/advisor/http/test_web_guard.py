@@ -234,7 +234,7 @@ async def test_an_answer_that_breaks_under_way_just_ends(breaking: FastAPI, capl
     start, *bodies = sent
     assert start["status"] == 200
     assert (b"x-content-type-options", b"nosniff") in start["headers"]
-    assert [each["body"] for each in bodies] == [b"the first part"]
+    assert [body["body"] for body in bodies] == [b"the first part"]
     assert bodies[-1]["more_body"]  # so that uvicorn closes the connection
     assert "RuntimeError: a-secret-of-the-code" in caplog.text
 
@@ -296,8 +296,8 @@ async def test_headers_of_the_web_configuration_win(tmp_path: Path, breaking: Fa
     web = WebSettings(write(tmp_path / "web.yml", {"http_server_config": {"headers": given}}))
     async with asking(Guard(breaking, web)) as client:
         for path in ("/", "/healthz", "/nope", "/breaks"):
-            found = (await client.get(path)).headers
-            assert found["x-frame-options"] == "sameorigin"
-            assert found["content-security-policy"] == given["Content-Security-Policy"]
-            assert found["strict-transport-security"] == "max-age=31536000"
-            assert found["x-content-type-options"] == "nosniff"
+            headers = (await client.get(path)).headers
+            assert headers["x-frame-options"] == "sameorigin"
+            assert headers["content-security-policy"] == given["Content-Security-Policy"]
+            assert headers["strict-transport-security"] == "max-age=31536000"
+            assert headers["x-content-type-options"] == "nosniff"

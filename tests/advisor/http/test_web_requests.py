@@ -35,8 +35,8 @@ async def answers(listener: Listener, sent: bytes) -> list[tuple[int, bytes]]:
     A last request asks for that. It cannot be asked for by half a close: who closes has gone, and gets no answer.
     """
     received = await answered(await listener.connect(sent if CLOSE in sent else sent + LAST))
-    found = [(int(answer[:3]), answer) for answer in received.split(b"HTTP/1.1 ")[1:]]
-    return [answer for answer in found if LAST_NAME not in answer[1]]
+    all_answers = [(int(answer[:3]), answer) for answer in received.split(b"HTTP/1.1 ")[1:]]
+    return [answer for answer in all_answers if LAST_NAME not in answer[1]]
 
 
 async def loaded(listener: Listener) -> object:
@@ -83,8 +83,8 @@ async def test_a_request_whose_end_is_in_doubt_ends_the_connection(listener: Lis
         request = request.replace(b"Host: localhost\r\n Tr", b" Tr").replace(
             b"\r\n\r\n0", b"\r\nHost: localhost\r\n\r\n0"
         )
-    found = await statuses(listener, request, NEXT)
-    assert found in ([400], [501])
+    codes = await statuses(listener, request, NEXT)
+    assert codes in ([400], [501])
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ async def test_a_request_whose_end_is_in_doubt_ends_the_connection(listener: Lis
     ],
 )
 async def test_malformed_chunks_end_the_connection(listener: Listener, chunks: bytes) -> None:
-    found = await statuses(listener, head("POST", "/nope", "Transfer-Encoding: chunked"), chunks, NEXT)
-    assert 200 not in found
+    codes = await statuses(listener, head("POST", "/nope", "Transfer-Encoding: chunked"), chunks, NEXT)
+    assert 200 not in codes
 
 
 async def test_one_length_twice_is_one_length(listener: Listener) -> None:
@@ -135,8 +135,8 @@ async def test_one_length_twice_is_one_length(listener: Listener) -> None:
     ],
 )
 async def test_one_host_and_one_form_of_target(listener: Listener, request_: bytes, status: int) -> None:
-    [(found, text)] = await answers(listener, request_)
-    assert found == status
+    [(code, text)] = await answers(listener, request_)
+    assert code == status
     assert b"evil" not in text.lower()
     assert b"cookie" not in text.lower()
 
@@ -195,7 +195,7 @@ async def test_a_redirect_leads_to_this_service_alone_and_splits_nothing(listene
             fields = text.partition(b"\r\n\r\n")[0].lower()
             assert b"\nset-cookie" not in fields
             if status in {301, 302, 303, 307, 308}:
-                [location] = [each for each in fields.split(b"\r\n") if each.startswith(b"location: ")]
+                [location] = [field for field in fields.split(b"\r\n") if field.startswith(b"location: ")]
                 assert location.startswith(b"location: ../#")
             else:
                 assert status in {200, 404}
