@@ -13,19 +13,30 @@ from lab.harness.records import Data, Entries, Part
 from lab.reports import criterion
 from lab.reports.criterion import Criterion
 
-Cell = str | float | int | None
+Row = Mapping[str, str | float | None]
+"""Cells of a table, by the column's key."""
+_DIFFERENCES = "**Where it differs, and why**\n"
 
 
 class Column(NamedTuple):
     """A column of an experiment's table.
 
     Attributes:
+        key: Of its cells in a row.
         title: With its unit, such as `published, s` or `pages read`.
         form: The format specification of its numbers.
     """
 
+    key: str
     title: str
     form: str = ",.0f"
+
+    def cell(self, row: Row) -> str:
+        """Its cell in a row."""
+        value = row.get(self.key)
+        if value is None:
+            return "–"
+        return value if isinstance(value, str) else format(value, self.form)
 
 
 @dataclass(frozen=True)
@@ -33,16 +44,15 @@ class Conclusion:
     """The results of an experiment's parts together.
 
     Attributes:
-        columns, rows: The table: settings or passes, then published numbers, ours, and the model's.
+        rows: The table: settings or passes, then published numbers, ours, and the model's.
         criteria: They must hold.
-        differences: Differences from the published numbers or the model, and their reasons from measured counters.
+        figures: The numbers that its page names.
         plot: The picture's numbers; any JSON object.
     """
 
-    columns: Sequence[Column]
-    rows: Sequence[tuple[Cell, ...]]
+    rows: Sequence[Row]
     criteria: Sequence[Criterion]
-    differences: Sequence[str]
+    figures: Mapping[str, object]
     plot: Data
 
 
@@ -50,10 +60,14 @@ class Conclusion:
 class Experiment:
     """One of the five published experiments.
 
+    Its file `e1.md` … `e5.md` has the published experiment and its scaling, and then the differences from the published
+    numbers or the model with their reasons, as a template for ``Conclusion.figures``.
+
     Attributes:
         id: E1 to E5.
         title: One line.
         parts: The work on servers. Each part returns numbers: times, with counters for each.
+        columns: Of its table.
         conclude: Draws the conclusion from the parts' data by name. It is pure and uses the models; it needs no server.
         draw: Draws ``Conclusion.plot``.
         size: Size of the picture, inches.
@@ -62,6 +76,7 @@ class Experiment:
     id: str
     title: str
     parts: Sequence[Part]
+    columns: Sequence[Column]
     conclude: Callable[[Mapping[str, Data]], Conclusion]
     draw: Callable[[Figure, Data], None]
     size: tuple[float, float] = (9.5, 4.6)
@@ -69,12 +84,19 @@ class Experiment:
     def broken(self, entries: Entries) -> Iterator[str]:
         """The criteria that do not hold, once all parts are there."""
         if len(entries) == len(self.parts):
-            yield from criterion.broken(
-                self.conclude({name: entry["data"] for name, entry in entries.items()}).criteria
-            )
+            conclusion = self.conclude({name: entry["data"] for name, entry in entries.items()})
+            yield from criterion.broken(conclusion.criteria)
 
     @property
     def about(self) -> str:
         """The published experiment and its scaling."""
-        text = Path(__file__).with_name(f"{self.id.lower()}.md").read_text(encoding="utf-8")
-        return text.partition("\n")[2].strip()
+        return self._text.partition("\n")[2].partition(_DIFFERENCES)[0].strip()
+
+    def differences(self, conclusion: Conclusion) -> str:
+        """Where it differs, and why; each point in one line."""
+        template = self._text.partition(_DIFFERENCES)[2].replace("\n  ", " ")
+        return _DIFFERENCES + template.format(**conclusion.figures)
+
+    @property
+    def _text(self) -> str:
+        return Path(__file__).with_name(f"{self.id.lower()}.md").read_text(encoding="utf-8")

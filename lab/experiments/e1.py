@@ -6,8 +6,7 @@ import os
 import statistics
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from matplotlib.axes import Axes
@@ -15,9 +14,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from advisor.models.parallel_read import ParallelRead
-from lab.experiments.base import Cell, Column, Conclusion, Experiment
+from lab.experiments.base import Column, Conclusion, Experiment, Row
 from lab.harness.measure import leaf_pages
-from lab.harness.records import Data, Part
+from lab.harness.records import Data, Part, Say
 from lab.harness.workloads import SCHEMA
 from lab.processes.usage import cpu_seconds
 from lab.reports import pictures
@@ -25,8 +24,6 @@ from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, GREEN, INK, MEASURED, MODEL, ORANGE, label, thousands
 from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_number
-
-Say = Callable[[str], None]
 
 THREADS = (1, 2, 4, 8, 16, 32)
 
@@ -191,251 +188,139 @@ ADVISED = 4
 """Threads that the rule may advise for two cores: two per core."""
 WITHIN = 0.2
 """The largest error of the model."""
-SLOWER = 1.5
-"""A ratio of durations above this is not chance."""
 
 COLUMNS = (
-    Column("server"),
-    Column("pages lie"),
-    Column("threads"),
-    Column("published, s", ".2f"),
-    Column("its speed-up", ".2f"),
-    Column("model of it", ".2f"),
-    Column("ours, s", ".3f"),
-    Column("our speed-up", ".2f"),
-    Column("model, from one thread", ".2f"),
-    Column("model, reads as slow as they were", ".2f"),
-    Column("pages read"),
-    Column("of them waited for"),
-    Column("waits of all threads, s", ".2f"),
-    Column("CPU time, s", ".2f"),
+    Column("server", "server"),
+    Column("lie", "pages lie"),
+    Column("threads", "threads"),
+    Column("published", "published, s", ".2f"),
+    Column("published_speed_up", "its speed-up", ".2f"),
+    Column("published_model", "model of it", ".2f"),
+    Column("seconds", "ours, s", ".3f"),
+    Column("speed_up", "our speed-up", ".2f"),
+    Column("model", "model, from one thread", ".2f"),
+    Column("model_with_waits", "model, reads as slow as they were", ".2f"),
+    Column("pages", "pages read"),
+    Column("waited_for", "of them waited for"),
+    Column("wait_seconds", "waits of all threads, s", ".2f"),
+    Column("cpu_seconds", "CPU time, s", ".2f"),
 )
 
-
-@dataclass(frozen=True)
-class CountCost:
-    """The counts of one table with one number of threads: medians of the numbers of `_count`."""
-
-    threads: int
-    seconds: float
-    threads_made: float
-    load: float
-    pages: float
-    waited_for: float
-    read_ahead: float
-    cpu_seconds: float
-    wait_seconds: float
-
-    @property
-    def wait_ms(self) -> float:
-        """Milliseconds of a wait for a page."""
-        return 1000.0 * self.wait_seconds / self.waited_for
-
-    @property
-    def counters(self) -> tuple[float, ...]:
-        """The last cells of a row."""
-        return self.pages, self.waited_for, self.wait_seconds, self.cpu_seconds
+Counts = dict[int, dict[str, float]]
+"""By number of threads, the numbers of a count."""
 
 
-@dataclass(frozen=True)
-class CountSeries:
-    """The counts of one table with all numbers of threads.
-
-    Attributes:
-        leaf_pages: Leaf pages of its clustered index.
-        subtrees: Subtrees of its root. Threads share them; more threads than subtrees are idle.
-        by_threads: Its counts.
-        cores: Cores available to the server.
-    """
-
-    leaf_pages: float
-    subtrees: int
-    by_threads: Mapping[int, CountCost]
-    cores: int
-
-    @property
-    def model(self) -> ParallelRead:
-        """The model with the count of one thread as its input."""
-        one = self.by_threads[1]
-        return ParallelRead(one.seconds, 1.0, one.wait_seconds, self.cores)
-
-    def speed_up(self, threads: int) -> float:
-        """The measured speed-up."""
-        return self.by_threads[1].seconds / self.by_threads[threads].seconds
-
-    def predicted(self, threads: int) -> float:
-        """The model's speed-up, if reads take as long as with one thread."""
-        return self.model.seconds / self.model.seconds_with(min(threads, self.subtrees))
-
-    def predicted_with_waits(self, threads: int) -> float:
-        """The model's speed-up with the measured duration of reads for this number of threads."""
-        one, working = self.model, min(threads, self.subtrees)
-        waits = self.by_threads[threads].wait_seconds
-        return one.seconds / (one.cpu_seconds / min(working, self.cores) + waits / working)
-
-
-def published_model() -> ParallelRead:
-    """The model of the published table. Its waits are unknown; they are fitted to the times with 1 and 32 threads."""
+def _published() -> tuple[ParallelRead, Counts]:
+    """The published table: its model, and its numbers. Its waits are fitted to the times with 1 and 32 threads."""
     one = PUBLISHED[1]
     waits = (one / PUBLISHED_CORES - PUBLISHED[MOST]) / (1.0 / PUBLISHED_CORES - 1.0 / MOST)
-    return ParallelRead(one, 1.0, waits, PUBLISHED_CORES)
+    model = ParallelRead(one, 1.0, waits, PUBLISHED_CORES)
+    return model, {
+        threads: {
+            "published": seconds,
+            "published_speed_up": one / seconds,
+            "published_model": one / model.seconds_with(threads),
+        }
+        for threads, seconds in PUBLISHED.items()
+    }
 
 
-def _published_speed_up(threads: int) -> float:
-    return PUBLISHED[1] / PUBLISHED[threads]
+def _counts(part: Data, table: str) -> tuple[ParallelRead, Counts]:
+    """The counts of a table: the model with the count of one thread as its input, and medians of `_count`.
 
-
-def _predicted_of_published(threads: int) -> float:
-    model = published_model()
-    return model.seconds / model.seconds_with(threads)
+    Threads share the subtrees of the table's root: more threads than subtrees are idle. ``model`` is the model's
+    speed-up if reads take as long as with one thread, ``model_with_waits`` with their measured duration.
+    """
+    data, cores = part["tables"][table], part["cores"]
+    counts: Counts = {
+        int(threads): {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+        for threads, runs in data["counts"].items()
+    }
+    one = counts[1]["seconds"]
+    model = ParallelRead(one, 1.0, counts[1]["wait_seconds"], cores)
+    for threads, count in counts.items():
+        working = min(threads, data["subtrees"])
+        count |= {
+            "wait_ms": 1000.0 * count["wait_seconds"] / count["waited_for"],
+            "speed_up": one / count["seconds"],
+            "model": one / model.seconds_with(working),
+            "model_with_waits": one / (model.cpu_seconds / min(working, cores) + count["wait_seconds"] / working),
+            "share": count["pages"] / data["leaf_pages"],
+        }
+    return model, counts
 
 
 def conclude(parts: Mapping[str, Data]) -> Conclusion:
     """One row per server, table and number of threads."""
-    grown, ordered = (_series(parts[PARALLEL], table) for table in (GROWN, ORDERED))
-    serial = _series(parts[SERIAL], GROWN)
-    alone = serial.by_threads[1]
+    published_model, published = _published()
+    model, grown = _counts(parts[PARALLEL], GROWN)
+    _, ordered = _counts(parts[PARALLEL], ORDERED)
+    alone = _counts(parts[SERIAL], GROWN)[1][1]
+    serial = {name: value for name, value in alone.items() if "model" not in name and name != "speed_up"}
 
-    def rounded(speed_up: Callable[[int], float]) -> list[float]:
-        return [round(speed_up(number), 2) for number in THREADS]
+    def column(counts: Counts, name: str) -> list[float]:
+        return [round(count[name], 2) for count in counts.values()]
 
     return Conclusion(
-        columns=COLUMNS,
         rows=(
-            *(_row(grown, number, published=True) for number in THREADS),
-            *(_row(ordered, number, published=False) for number in THREADS),
-            (SERIAL, "as they came", 1, PUBLISHED_SERIAL, *[None] * 2, alone.seconds, *[None] * 3, *alone.counters),
+            *(_row("as they came", threads, published[threads] | count) for threads, count in grown.items()),
+            *(_row("in key order", threads, count) for threads, count in ordered.items()),
+            {**_row("as they came", 1, serial), "server": SERIAL, "published": PUBLISHED_SERIAL},
         ),
-        criteria=tuple(_criteria(grown, ordered, serial)),
-        differences=tuple(_differences(grown, ordered, serial)),
+        criteria=tuple(_criteria(published, grown, ordered, alone)),
+        figures={
+            "published": published,
+            "published_model": published_model,
+            "model": model,
+            "grown": grown,
+            "ordered": ordered,
+            "subtrees": parts[PARALLEL]["tables"][GROWN]["subtrees"],
+            "times_as_many": PUBLISHED_ROWS // ROWS,
+        },
         plot={
             "threads": list(THREADS),
-            "published": rounded(_published_speed_up),
-            "published_model": rounded(_predicted_of_published),
-            "grown": rounded(grown.speed_up),
-            "grown_model": rounded(grown.predicted),
-            "grown_model_with_its_waits": rounded(grown.predicted_with_waits),
-            "ordered": rounded(ordered.speed_up),
-            "ordered_model": rounded(ordered.predicted),
+            "published": column(published, "published_speed_up"),
+            "published_model": column(published, "published_model"),
+            "grown": column(grown, "speed_up"),
+            "grown_model": column(grown, "model"),
+            "grown_model_with_its_waits": column(grown, "model_with_waits"),
+            "ordered": column(ordered, "speed_up"),
+            "ordered_model": column(ordered, "model"),
         },
     )
 
 
-def _series(part: Data, table: str) -> CountSeries:
-    data = part["tables"][table]
-    by_threads = {
-        int(threads): CountCost(
-            int(threads), **{name: statistics.median(run[name] for run in runs) for name in runs[0]}
-        )
-        for threads, runs in data["counts"].items()
-    }
-    return CountSeries(data["leaf_pages"], data["subtrees"], by_threads, part["cores"])
+def _row(lie: str, threads: int, count: Mapping[str, float]) -> Row:
+    return {**count, "server": PARALLEL, "lie": lie, "threads": threads}
 
 
-def _row(series: CountSeries, threads: int, *, published: bool) -> tuple[Cell, ...]:
-    count = series.by_threads[threads]
-    theirs: tuple[Cell, ...] = (None, None, None)
-    if published:
-        theirs = (PUBLISHED[threads], _published_speed_up(threads), _predicted_of_published(threads))
-    return (
-        PARALLEL,
-        "as they came" if published else "in key order",
-        threads,
-        *theirs,
-        count.seconds,
-        series.speed_up(threads),
-        series.predicted(threads),
-        series.predicted_with_waits(threads),
-        *count.counters,
-    )
-
-
-def _criteria(grown: CountSeries, ordered: CountSeries, serial: CountSeries) -> Iterator[Criterion]:
-    one = grown.by_threads[1]
-    shares = [count.pages / series.leaf_pages for series in (grown, ordered) for count in series.by_threads.values()]
-    made = [count.threads_made / count.threads for count in grown.by_threads.values() if count.threads > 1]
+def _criteria(published: Counts, grown: Counts, ordered: Counts, alone: Mapping[str, float]) -> Iterator[Criterion]:
+    one = grown[1]
+    shares = [count["share"] for counts in (grown, ordered) for count in counts.values()]
     yield Criterion("pages read by a count beside the table's, fewest", min(shares), least=0.95)
     yield Criterion("pages read by a count beside the table's, most", max(shares), most=1.05)
-    beside = serial.by_threads[1].pages / one.pages
-    yield Criterion(f"pages read by {SERIAL} beside those of {PARALLEL} with one thread", beside, 0.95, 1.05)
+    what = f"pages read by {SERIAL} beside those of {PARALLEL} with one thread"
+    yield Criterion(what, alone["pages"] / one["pages"], 0.95, 1.05)
+    made = [count["threads_made"] / threads for threads, count in grown.items() if threads > 1]
     yield Criterion("threads made for a count beside those allowed, fewest", min(made), 1.0, 1.0)
-    waited = one.waited_for / one.pages
+    waited, waited_in_order = (counts[1]["waited_for"] / counts[1]["pages"] for counts in (grown, ordered))
     yield Criterion("pages as they came: share that one thread waits for", waited, least=0.95)
-    waited = ordered.by_threads[1].waited_for / ordered.by_threads[1].pages
-    yield Criterion("pages in key order: share that one thread waits for", waited, most=0.1)
-    published = f"(published: {_published_speed_up(ADVISED):.2f})"
-    speed_up = grown.speed_up(ADVISED)
-    yield Criterion(f"pages as they came: speed-up with {ADVISED} threads {published}", speed_up, least=1.5)
+    yield Criterion("pages in key order: share that one thread waits for", waited_in_order, most=0.1)
+    theirs = f"(published: {published[ADVISED]['published_speed_up']:.2f})"
+    speed_up = grown[ADVISED]["speed_up"]
+    yield Criterion(f"pages as they came: speed-up with {ADVISED} threads {theirs}", speed_up, least=1.5)
     # All time but the waits for reads is shared among the cores in key order, too.
-    beside = speed_up / ordered.speed_up(ADVISED)
     what = f"speed-up with {ADVISED} threads, pages as they came beside pages in key order"
-    yield Criterion(what, beside, least=1.0)
-    for number in THREADS:
-        if 1 < number <= ADVISED:
-            beside = grown.predicted_with_waits(number) / grown.speed_up(number)
+    yield Criterion(what, speed_up / ordered[ADVISED]["speed_up"], least=1.0)
+    for threads in THREADS:
+        if 1 < threads <= ADVISED:
+            beside = grown[threads]["model_with_waits"] / grown[threads]["speed_up"]
             what = "the model's speed-up with reads as slow as they were beside ours"
-            yield Criterion(f"pages as they came, {number} threads: {what}", beside, 1.0 - WITHIN, 1.0 + WITHIN)
-    ratios = [_predicted_of_published(number) / PUBLISHED[1] * PUBLISHED[number] for number in THREADS]
+            yield Criterion(f"pages as they came, {threads} threads: {what}", beside, 1.0 - WITHIN, 1.0 + WITHIN)
+    ratios = [count["published_model"] / count["published_speed_up"] for count in published.values()]
     what = "the model's speed-up beside the published one"
     yield Criterion(f"{what}, lowest of all numbers of threads", min(ratios), least=1.0 - WITHIN)
     yield Criterion(f"{what}, highest of all numbers of threads", max(ratios), most=1.0 + WITHIN)
-
-
-def _differences(grown: CountSeries, ordered: CountSeries, serial: CountSeries) -> Iterator[str]:
-    one, last = grown.by_threads[1], grown.by_threads[MOST]
-    for number in (ADVISED, MOST):
-        measured, predicted = grown.speed_up(number), grown.predicted(number)
-        with_waits = grown.predicted_with_waits(number)
-        if abs(predicted / measured - 1.0) > WITHIN and abs(with_waits - measured) < 0.5 * abs(predicted - measured):
-            wait = grown.by_threads[number].wait_ms
-            why = "it serves a limited number of reads" if wait > one.wait_ms else "other work used it less"
-            yield (
-                f"With {number} threads the model predicts {predicted:.1f} times the speed of one; {measured:.1f} was"
-                f" measured. The model assumes that the disk is as fast as with one thread. But a wait for a page took"
-                f" {one.wait_ms:.2f} ms with one thread, and {wait:.2f} ms with {number}: {why}. With the measured"
-                f" duration it predicts {with_waits:.1f}."
-            )
-    if grown.subtrees < MOST:
-        yield (
-            f"More than {grown.subtrees} threads gain nothing: the root of this table has {grown.subtrees} subtrees,"
-            f" and each is read by one thread. The published table has {PUBLISHED_ROWS // ROWS} times as many rows."
-        )
-    if last.load > 2 * grown.cores and grown.speed_up(MOST) < (1.0 - WITHIN) * grown.predicted_with_waits(MOST):
-        yield (
-            f"With {MOST} threads the model predicts {grown.predicted_with_waits(MOST):.1f} times the speed of one,"
-            f" from the measured duration of reads and the number of busy threads; {grown.speed_up(MOST):.1f} was"
-            f" measured. The machine had other work: its load average was {last.load:.1f} on {grown.cores} cores. No"
-            " counter of the server shows a thread that waits for a core."
-        )
-    share, here = published_model().wait_share, grown.model.wait_share
-    if here > share:
-        yield (
-            f"The published waits are unknown. Fitted to the times with 1 and {MOST} threads, they are {share:.0%} of"
-            f" one thread's time. Here they are {here:.0%}, so more of it can overlap: {ADVISED} threads are"
-            f" {grown.speed_up(ADVISED):.2f} times as fast as one, not {_published_speed_up(ADVISED):.2f} times."
-        )
-    first = ordered.by_threads[1]
-    yield (
-        f"The gain needs pages in random order. In the copy with pages in key order, {first.read_ahead:,.0f} of"
-        f" {first.pages:,.0f} pages were read ahead: one thread waits {first.wait_seconds:.2f} s for reads instead of"
-        f" {one.wait_seconds:.2f} s, and {ADVISED} threads are {ordered.speed_up(ADVISED):.2f} times as fast."
-    )
-    unaccounted, predicted = first.seconds - first.cpu_seconds - first.wait_seconds, ordered.predicted(ADVISED)
-    if unaccounted > 0.2 * first.seconds and ordered.speed_up(ADVISED) < (1.0 - WITHIN) * predicted:
-        yield (
-            f"There the model predicts more, {predicted:.1f}: it counts all time without a wait for a"
-            f" read as CPU time. Of the {first.seconds:.2f} s of one thread the server used the CPU for"
-            f" {first.cpu_seconds:.2f} s. {unaccounted:.2f} s are neither CPU time nor own reads: the thread"
-            " waits for pages of read-ahead, or for a core. The rule on too few threads uses only waits for reads and"
-            " stays silent."
-        )
-    alone = serial.by_threads[1]
-    if max(alone.wait_ms, one.wait_ms) > SLOWER * min(alone.wait_ms, one.wait_ms):
-        yield (
-            f"{SERIAL} takes {alone.seconds / one.seconds:.1f} times as long as one thread of {PARALLEL}"
-            f" (published for 5.7.25: {PUBLISHED_SERIAL / PUBLISHED[1]:.1f}), for the same pages: a read took"
-            f" {alone.wait_ms:.2f} ms on {SERIAL}, and {one.wait_ms:.2f} ms on {PARALLEL}."
-        )
 
 
 def draw(figure: Figure, data: Data) -> None:
@@ -470,4 +355,4 @@ def _axes(axes: Axes, y: str) -> None:
     axes.legend(loc="upper left", fontsize=9)
 
 
-EXPERIMENT = Experiment("E1", "COUNT(*) by 1 to 32 parallel readers", PARTS, conclude, draw, size=(9.5, 4.2))
+EXPERIMENT = Experiment("E1", "COUNT(*) by 1 to 32 parallel readers", PARTS, COLUMNS, conclude, draw, size=(9.5, 4.2))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 
 from advisor.models.lru.scenario import Fetch, Pool, Scan, Scenario
 from lab.experiments import passes
-from lab.experiments.base import Cell, Column, Conclusion, Experiment
+from lab.experiments.base import Column, Conclusion, Experiment, Row
 from lab.experiments.passes import PassSeries
 from lab.harness.measure import measure
-from lab.harness.records import Data, Part
+from lab.harness.records import Data, Part, Say
 from lab.harness.workloads import SCHEMA, count, scan_slowly
 from lab.lru_scenarios import CLEANER_SECONDS, PARALLEL_READ_THREADS, Reader, dumped, play, table_name
 from lab.reports.criterion import Criterion
@@ -52,8 +52,6 @@ SECONDS = {
     },
 }
 """The tables in the order of their counts, ten each."""
-MYSQL_5_7_LONG_UK = 0.38
-"""Seconds of nearly every COUNT(*) of ``long_uk`` on MySQL 5.7.37, which read the secondary index."""
 
 
 def by_threads(connection: pymysql.Connection[Any], table: str, _step: Scan) -> None:
@@ -182,16 +180,13 @@ CASES = (PARALLEL, OTHER_ORDER, ONE, SLOWED, WHERE, ALL_FITS)
 """In the order of the table."""
 
 
-def _measure(*cases: PublishedCase) -> Callable[[PrivateServer, Callable[[str], None]], Data]:
-    def run(server: PrivateServer, say: Callable[[str], None]) -> Data:
-        data = {}
-        for case in cases:
-            say(f"case {case.name}")
-            played = play(server, case.scenario, case.reader, INDEXES)
-            data[case.name] = {"played": dumped(played), "plain": _plain(server)}
-        return data
-
-    return run
+def _measure(cases: Sequence[PublishedCase], server: PrivateServer, say: Say) -> Data:
+    data = {}
+    for case in cases:
+        say(f"case {case.name}")
+        played = play(server, case.scenario, case.reader, INDEXES)
+        data[case.name] = {"played": dumped(played), "plain": _plain(server)}
+    return data
 
 
 def _plain(server: PrivateServer) -> Data:
@@ -202,9 +197,9 @@ def _plain(server: PrivateServer) -> Data:
 
 
 PARTS = (
-    Part(GROUP, f"{SERVER}, four threads", SERVER, {}, _measure(PARALLEL, OTHER_ORDER, ALL_FITS)),
-    Part(GROUP, f"{SERVER}, one thread", SERVER, {}, _measure(ONE, WHERE)),
-    Part(GROUP, f"{SERVER}, one thread, slowed", SERVER, {}, _measure(SLOWED)),
+    Part(GROUP, f"{SERVER}, four threads", SERVER, {}, partial(_measure, (PARALLEL, OTHER_ORDER, ALL_FITS))),
+    Part(GROUP, f"{SERVER}, one thread", SERVER, {}, partial(_measure, (ONE, WHERE))),
+    Part(GROUP, f"{SERVER}, one thread, slowed", SERVER, {}, partial(_measure, (SLOWED,))),
 )
 
 
@@ -236,10 +231,16 @@ def conclude(parts: Mapping[str, Data]) -> Conclusion:
     results = {case: CaseCounters(passes.series(data[case.name]["played"]), data[case.name]["plain"]) for case in CASES}
     drawn = (PARALLEL, OTHER_ORDER, SLOWED, WHERE, ALL_FITS)
     return Conclusion(
-        columns=(Column("case"), Column("table"), *passes.COLUMNS),
         rows=tuple(_rows(results)),
         criteria=tuple(_criteria(results)),
-        differences=tuple(_differences(results)),
+        figures={
+            "one": results[ONE],
+            "parallel": results[PARALLEL],
+            "other": results[OTHER_ORDER].last,
+            "slowed": results[SLOWED].last,
+            "where": results[WHERE],
+            "published": SECONDS[WHERE.number][LONG],
+        },
         plot={
             "pages": {case.name: results[case].last.lines for case in drawn},
             "published": {f"case {number}": list(list(tables.values())[-1]) for number, tables in SECONDS.items()},
@@ -247,16 +248,23 @@ def conclude(parts: Mapping[str, Data]) -> Conclusion:
     )
 
 
-def _rows(results: Results) -> Iterator[tuple[Cell, ...]]:
+def _rows(results: Results) -> Iterator[Row]:
     """One row per pass. Case 3 at full speed has no published numbers: they stand with the slowed form."""
     for case, counters in results.items():
         theirs = {} if case == ONE else SECONDS[case.number]
         for table in case.order:
             for row in passes.rows(counters.tables[table], theirs.get(table, ()), ALIKE[case.fetch]):
-                yield case.name, table, *row
+                yield {"case": case.name, "table": table, **row}
         if case == PARALLEL:
             plain = counters.plain
-            yield case.name, f"{LONG_UK}, plain COUNT(*)", "after", None, plain["seconds"], plain["pages"], None
+            name = f"{LONG_UK}, plain COUNT(*)"
+            yield {
+                "case": case.name,
+                "table": name,
+                "pass": "after",
+                "seconds": plain["seconds"],
+                "read": plain["pages"],
+            }
 
 
 def _criteria(results: Results) -> Iterator[Criterion]:
@@ -282,57 +290,6 @@ def _criteria(results: Results) -> Iterator[Criterion]:
     yield Criterion(f"all cases: plain COUNT(*) of {LONG_UK}, share of its clustered index", most, most=0.1)
 
 
-def _differences(results: Results) -> Iterator[str]:
-    one, slowed, parallel = (results[case].last for case in (ONE, SLOWED, PARALLEL))
-    if one.least_later > passes.CACHED and slowed.cached_at <= PASSES:
-        published = SECONDS[SLOWED.number][LONG_UK]
-        flip = next(number for number, took in enumerate(published, 1) if took < published[0] / 10)
-        yield (
-            f"Case 3 flips only if the page cleaner keeps a free list. At full speed one thread reads"
-            f" {one.read[-1]:,} pages at the last pass, like four threads ({parallel.read[-1]:,}); the free list has at"
-            f" most {one.most_free:,.0f} pages after a pass. Slowed and with a small write load, the free list had up"
-            f" to {slowed.most_free:,.0f} pages, and the table was cached at pass {slowed.cached_at}"
-            f" (published: {flip})."
-        )
-    other = results[OTHER_ORDER].last
-    four, steady = sorted(other.read[1:]), sorted(one.read[1:])
-    if four[-1] - four[0] > passes.ALIKE_PAGES * other.pages > steady[-1] - steady[0]:
-        yield (
-            f"Four threads read the parts of the table in a different order each time: in case 2 the later passes read"
-            f" {four[0]:,} to {four[-1]:,} pages, while one thread's differ by {steady[-1] - steady[0]:,}."
-            f" The model reads in page order and has {other.modelled[-1]:,}."
-        )
-    if slowed.read != slowed.modelled:
-        read, modelled = (passes.in_turn(pages, passes.CACHED * pages[0]) for pages in (slowed.read, slowed.modelled))
-        yield (
-            f"Slowed, the passes read {read} pages, {modelled} in the model. Once a"
-            f" second the page cleaner refills {FREE_HIGH} pages, while {slowed.pages / slowed.seconds[0]:,.0f} are"
-            f" read. The model does not know the start of its seconds, nor their delay on a busy machine."
-        )
-    if results[ONE].promoted > results[PARALLEL].promoted:
-        yield (
-            f"One thread and four differ in promotion: a second count of a table of {PROBE_PAGES} pages made"
-            f" {results[ONE].promoted:.0%} of them young with one thread, {results[PARALLEL].promoted:.0%} with four."
-            f" This has no effect on a table whose pages are evicted before their next access."
-        )
-    where, long = results[WHERE].last, results[WHERE].tables[LONG]
-    theirs = SECONDS[WHERE.number][LONG]
-    if where.least_later > passes.CACHED > long.least_later and theirs[1] > theirs[0]:
-        yield (
-            f"Case 4 behaves like case 3 at full speed: {where.read[-1]:,} pages at the last pass. On the published"
-            f" server the first large table was slow again, too ({theirs[0]}, {theirs[1]}, {theirs[2]} … {theirs[-1]}"
-            f" s): its pool was not empty at the start, or did not hold that table. Ours was empty, and read at most"
-            f" {max(long.read[1:]):,} pages of it again."
-        )
-    plain = results[PARALLEL].plain["pages"]
-    if plain < PAGES[LONG_UK] / 10:
-        yield (
-            f"Plain COUNT(*) of {LONG_UK} read {plain:,.0f} pages: MySQL 9.7 counts through the secondary index, as 5.7"
-            f" did (published: {MYSQL_5_7_LONG_UK} s). The published 8.0.28 always read the clustered index, whatever"
-            f" EXPLAIN said. FORCE INDEX (PRIMARY) does the same here."
-        )
-
-
 def draw(figure: Figure, data: Data) -> None:
     """The table counted last: pages read by each pass on the left, published seconds on the right."""
     pages = {f"case {name}": lines for name, lines in data["pages"].items()}
@@ -344,4 +301,5 @@ def draw(figure: Figure, data: Data) -> None:
 
 COLOURS = (BLUE, PINK, ORANGE, GREEN, INK)
 """The colours of cases 1 to 5."""
-EXPERIMENT = Experiment("E2", "COUNT(*) of three tables in turn", PARTS, conclude, draw)
+COLUMNS = (Column("case", "case"), Column("table", "table"), *passes.COLUMNS)
+EXPERIMENT = Experiment("E2", "COUNT(*) of three tables in turn", PARTS, COLUMNS, conclude, draw)

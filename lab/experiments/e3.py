@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
 from advisor.models.lru.scenario import Scan, Scenario
 from lab.experiments import passes
-from lab.experiments.base import Cell, Column, Conclusion, Experiment
+from lab.experiments.base import Column, Conclusion, Experiment, Row
 from lab.experiments.passes import PassSeries
-from lab.harness.records import Data, Part
+from lab.harness.records import Data, Part, Say
 from lab.lru_scenarios import CLEANER_SECONDS, MYSQL, dumped, load, play
 from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, GREEN, ORANGE, PINK
@@ -65,6 +65,7 @@ RUNS = {
     "mysql-9.7": (FULL_SPEED, WRITTEN, SLOWED, WIDE),
     "mariadb-10.11": (FULL_SPEED, WIDE),
 }
+WRITTEN_ON = ("mysql-5.6", "mysql-9.7")
 STEPS = {"mysql-5.6": SLOWED, "mysql-9.7": SLOWED, "mariadb-10.11": FULL_SPEED}
 """Each server's run with a constant free list."""
 
@@ -84,18 +85,15 @@ def scenario(server: str, run: ScanRun) -> Scenario:
     )
 
 
-def _measure(name: str) -> Callable[[PrivateServer, Callable[[str], None]], Data]:
-    def run(server: PrivateServer, say: Callable[[str], None]) -> Data:
-        played = {}
-        for form in RUNS[name]:
-            say(form.key)
-            played[form.key] = dumped(play(server, scenario(name, form)))
-        return played
-
-    return run
+def _measure(server: PrivateServer, say: Say) -> Data:
+    played = {}
+    for run in RUNS[server.name]:
+        say(run.key)
+        played[run.key] = dumped(play(server, scenario(server.name, run)))
+    return played
 
 
-PARTS = tuple(Part(GROUP, name, name, {}, _measure(name)) for name in RUNS)
+PARTS = tuple(Part(GROUP, name, name, {}, _measure) for name in RUNS)
 Results = Mapping[tuple[str, ScanRun], PassSeries]
 
 
@@ -110,11 +108,19 @@ def conclude(parts: Mapping[str, Data]) -> Conclusion:
         "MariaDB 10.11": ("mariadb-10.11", FULL_SPEED),
         "MySQL 5.6, pct 95": ("mysql-5.6", WIDE),
     }
+    here = load(SCENARIOS[37])
     return Conclusion(
-        columns=(Column("server"), Column("reads"), Column("pct"), *passes.COLUMNS),
         rows=tuple(_rows(results)),
         criteria=tuple(_criteria(results)),
-        differences=tuple(_differences(results)),
+        figures={
+            "flat": {server: results[server, FULL_SPEED] for server in RUNS},
+            "slowed": {server: results[server, SLOWED] for server in WRITTEN_ON},
+            "written": {server: results[server, WRITTEN] for server in WRITTEN_ON},
+            "quiet": results["mysql-5.6", QUIET],
+            "published": PUBLISHED,
+            "published_share": PUBLISHED_SHARE,
+            "share": here.sizes()[TABLE] / here.pool.pages,
+        },
         plot={
             "pages": {name: results[key].lines for name, key in drawn.items()},
             "published": {f"pct {pct}": list(seconds) for pct, seconds in PUBLISHED.items()},
@@ -122,12 +128,12 @@ def conclude(parts: Mapping[str, Data]) -> Conclusion:
     )
 
 
-def _rows(results: Results) -> Iterator[tuple[Cell, ...]]:
+def _rows(results: Results) -> Iterator[Row]:
     """One row per pass. Published seconds stand with the published runs: 5.6 with steps, and with pct 95."""
     for (server, run), table in results.items():
         theirs = PUBLISHED[run.pct] if server == "mysql-5.6" and run in {SLOWED, WIDE} else ()
         for row in passes.rows(table, theirs):
-            yield server, run.name, run.pct, *row
+            yield {"server": server, "reads": run.name, "pct": run.pct, **row}
 
 
 def _criteria(results: Results) -> Iterator[Criterion]:
@@ -146,41 +152,6 @@ def _criteria(results: Results) -> Iterator[Criterion]:
             yield Criterion(f"{name}: least read by a later pass, share of the table", table.least_later, least=0.5)
 
 
-def _differences(results: Results) -> Iterator[str]:
-    for server in ("mysql-5.6", "mysql-9.7"):
-        flat, slowed, written = (results[server, run] for run in (FULL_SPEED, SLOWED, WRITTEN))
-        if flat.least_later > passes.CACHED and slowed.cached_at <= SLOWED.number:
-            yield (
-                f"{server} shows no steps at full speed: {flat.read[-1]:,} pages at the last pass, as at the second,"
-                f" and at most {flat.most_free:,.0f} pages in the free list after a pass. Its page cleaner sleeps"
-                f" without writes. With a small write load and slow reads, the free list had up to"
-                f" {slowed.most_free:,.0f} pages, and the table was cached at pass {slowed.cached_at}."
-            )
-        if written.read[-1] < flat.read[-1] and written.cached_at > slowed.cached_at:
-            yield (
-                f"With writes at full speed {server} reads less with each pass, too, over more passes"
-                f" ({passes.in_turn(written.read)}). They took {min(written.seconds):.1f} to"
-                f" {max(written.seconds):.1f} s, and the page cleaner refills the free list once a second. The moment"
-                f" of the refill within a pass decides its gain; the model does not know it and has"
-                f" {passes.in_turn(written.modelled)}."
-            )
-    quiet, slowed = results["mysql-5.6", QUIET], results["mysql-5.6", SLOWED]
-    if quiet.least_later > passes.CACHED:
-        yield (
-            f"Slow reads alone cause no steps on mysql-5.6: {passes.in_turn(quiet.read)} pages at"
-            f" {min(quiet.seconds):.0f} s a pass without writes, and {quiet.most_free:,.0f} pages in the free list."
-        )
-    if slowed.cached_at <= len(PUBLISHED[37]) and PUBLISHED[37][-1] > 1.5 * PUBLISHED[95][-1]:
-        here = load(SCENARIOS[37])
-        yield (
-            f"The published server still took {PUBLISHED[37][-1]} s at its fifth pass, more than the"
-            f" {PUBLISHED[95][-1]} s of a cached one: part of the table was still read. Ours was cached at pass"
-            f" {slowed.cached_at}. The table was {PUBLISHED_SHARE:.0%} of that pool and is"
-            f" {here.sizes()[TABLE] / here.pool.pages:.0%} of ours. The"
-            f" other reads and writes of the published server, and its free list, are unknown."
-        )
-
-
 def draw(figure: Figure, data: Data) -> None:
     """On the left what each pass read, by server and setting; on the right what was published."""
     passes.draw(figure, data, (GREEN, BLUE, PINK, ORANGE), (BLUE, ORANGE), ratio=1.5)
@@ -191,4 +162,5 @@ def draw(figure: Figure, data: Data) -> None:
     right.legend(loc="upper right", fontsize=9)
 
 
-EXPERIMENT = Experiment("E3", "The same SELECT over and over", PARTS, conclude, draw)
+COLUMNS = (Column("server", "server"), Column("reads", "reads"), Column("pct", "pct"), *passes.COLUMNS)
+EXPERIMENT = Experiment("E3", "The same SELECT over and over", PARTS, COLUMNS, conclude, draw)

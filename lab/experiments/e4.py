@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -11,17 +11,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from advisor.models import ddl
-from lab.experiments.base import Cell, Column, Conclusion, Experiment
+from lab.experiments.base import Column, Conclusion, Experiment, Row
 from lab.harness import measure as harness
 from lab.harness.measure import Counters, Figures, leaf_pages, pages_read
-from lab.harness.records import Data, Part
+from lab.harness.records import Data, Part, Say
 from lab.programs import sysbench
 from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, INK, ORANGE, thousands
 from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_number
 
-Say = Callable[[str], None]
 Variables = Mapping[str, int]
 
 PARALLEL, SERIAL = "mysql-9.7", "mysql-5.6"
@@ -153,16 +152,12 @@ PARTS = (
     ),
 )
 
-PUBLISHED_SERIAL, PUBLISHED_PARALLEL = 97.48, 42.87
-"""Seconds, seed 003's own: MySQL 8.0.13, and 8.0.27 with 1000 MiB, eight and eight threads."""
 FIRST = BuildSetting(1_048_576, 4, 4)
 """The smallest buffer, the reference of all comparisons."""
 ALIKE = BuildSetting(1_048_576_000, 8, 8)
 """The setting of seed 003's own build."""
 LARGE, LARGEST = BuildSetting(1_048_576_000, 4, 4), BuildSetting(2_097_152_000, 4, 4)
 """Four and four threads, like the first, with 1000 and with 2000 MiB."""
-WITH_LARGE_BUFFER = [setting for setting in SETTINGS if setting.published_buffer == LARGE.published_buffer]
-"""They differ only in their threads."""
 WITHIN = 0.2
 """The largest error of the model, as a share of the measured value."""
 INT_BYTES, MODEL_KEY_BYTES = 4.0, 8.0
@@ -170,188 +165,112 @@ FIELDS = 2.0  # c, and the primary key
 MIB, MB = 2**20, 1e6
 
 COLUMNS = (
-    Column("server"),
-    Column("buffer there, MiB"),
-    Column("buffer here, MiB", ",.1f"),
-    Column("DDL threads"),
-    Column("read threads"),
-    Column("published, s", ".1f"),
-    Column("times as fast", ".2f"),
-    Column("ours, s", ".2f"),
-    Column("ours, times as fast", ".2f"),
-    Column("temporary files, MB written", ",.0f"),
-    Column("the model's, MB", ",.0f"),
-    Column("merge passes, the model's"),
-    Column("in temporary files, s of all threads", ".2f"),
-    Column("pages read"),
+    Column("server", "server"),
+    Column("buffer_there", "buffer there, MiB"),
+    Column("buffer", "buffer here, MiB", ",.1f"),
+    Column("ddl_threads", "DDL threads"),
+    Column("read_threads", "read threads"),
+    Column("published", "published, s", ".1f"),
+    Column("published_times", "times as fast", ".2f"),
+    Column("seconds", "ours, s", ".2f"),
+    Column("times", "ours, times as fast", ".2f"),
+    Column("written", "temporary files, MB written", ",.0f"),
+    Column("model", "the model's, MB", ",.0f"),
+    Column("merge_passes", "merge passes, the model's"),
+    Column("file_seconds", "in temporary files, s of all threads", ".2f"),
+    Column("pages_read", "pages read"),
 )
 
-
-@dataclass(frozen=True)
-class BuildCost:
-    """The cost of a build with one setting: medians, except for bytes written.
-
-    Attributes:
-        seconds: Duration.
-        written: Least bytes written to temporary files: by the build whose readers had equal shares of the subtrees.
-        most_written: Most bytes written by a build.
-        file_seconds: Seconds of all threads in writing and reading temporary files.
-        pages_read: Pages read.
-    """
-
-    seconds: float
-    written: float
-    most_written: float
-    file_seconds: float
-    pages_read: float
-
-
-@dataclass(frozen=True)
-class BuildGrid:
-    """The builds with all settings.
-
-    Attributes:
-        costs: By setting.
-        build: The model's input.
-    """
-
-    costs: Mapping[BuildSetting, BuildCost]
-    build: ddl.IndexBuild
-
-    def predicted(self, setting: BuildSetting) -> float:
-        """The model's bytes written to temporary files."""
-        return ddl.written_bytes(self.build, setting.buffer, setting.read_threads)
-
-    def times_as_fast(self, setting: BuildSetting) -> float:
-        """The speed relative to `FIRST`."""
-        return self.costs[FIRST].seconds / self.costs[setting].seconds
-
-    def less_written(self, setting: BuildSetting, other: BuildSetting) -> float:
-        """The other setting's bytes written by this one's."""
-        return self.costs[other].written / self.costs[setting].written
+Builds = Mapping[BuildSetting, Mapping[str, float]]
+"""The builds with each setting, by the names of the columns."""
 
 
 def conclude(parts: Mapping[str, Data]) -> Conclusion:
     """One row per setting, and one for the release without parallel builds."""
     part = parts[PARALLEL]
-    grid = BuildGrid(
-        {setting: _cost(part["builds"][str(setting)]) for setting in SETTINGS},
-        ddl.IndexBuild(
-            ROWS,
-            part["entry_bytes"],
-            FIELDS,
-            # The model assumes 8 bytes for a key column, as the advisor does not know its type; here it is known.
-            ddl.subtrees(part["leaf_pages"], INT_BYTES / MODEL_KEY_BYTES),
-        ),
-    )
+    # The model assumes 8 bytes for a key column, as the advisor does not know its type; here it is known.
+    subtrees = ddl.subtrees(part["leaf_pages"], INT_BYTES / MODEL_KEY_BYTES)
+    build = ddl.IndexBuild(ROWS, part["entry_bytes"], FIELDS, subtrees)
+    costs = {setting: _cost(part["builds"][str(setting)]) for setting in SETTINGS}
+    builds = {setting: cost | _beside(setting, cost, costs[FIRST], build) for setting, cost in costs.items()}
     serial = _cost(parts[SERIAL]["builds"][SERIAL])
-    serial_cells = (serial.seconds, None, serial.written / MB, None, None, serial.file_seconds, serial.pages_read)
+    rows: list[Row] = [{"server": PARALLEL, **cost} for cost in builds.values()]
     return Conclusion(
-        columns=COLUMNS,
-        rows=(*(_row(grid, setting) for setting in SETTINGS), (SERIAL, *[None] * 6, *serial_cells)),
-        criteria=tuple(_criteria(grid, serial)),
-        differences=tuple(_differences(grid, serial)),
+        rows=(*rows, {"server": SERIAL, **serial}),
+        criteria=tuple(_criteria(builds, serial)),
+        figures={
+            "first": builds[FIRST],
+            "large": builds[LARGE],
+            "alike": builds[ALIKE],
+            "serial": serial,
+            "serial_times": serial["seconds"] / builds[ALIKE]["seconds"],
+            "less_written": builds[FIRST]["written"] / builds[LARGE]["written"],
+            "subtrees": subtrees,
+            "subtrees_there": subtrees * PUBLISHED_ROWS / ROWS,
+            "excess": max(cost["most_written"] / cost["written"] for cost in costs.values()) - 1.0,
+        },
         plot={
             "settings": [f"{_mib(setting)}, {setting.ddl_threads} / {setting.read_threads}" for setting in SETTINGS],
-            "published": [round(PUBLISHED[FIRST] / PUBLISHED[setting], 2) for setting in SETTINGS],
-            "ours": [round(grid.times_as_fast(setting), 2) for setting in SETTINGS],
-            "written": [round(grid.costs[setting].written / MB, 1) for setting in SETTINGS],
-            "model": [round(grid.predicted(setting) / MB, 1) for setting in SETTINGS],
+            "published": [round(cost["published_times"], 2) for cost in builds.values()],
+            "ours": [round(cost["times"], 2) for cost in builds.values()],
+            "written": [round(cost["written"], 1) for cost in builds.values()],
+            "model": [round(cost["model"], 1) for cost in builds.values()],
         },
     )
 
 
-def _cost(builds: Sequence[Mapping[str, float]]) -> BuildCost:
-    median = {name: statistics.median(build[name] for build in builds) for name in builds[0]}
-    written = [build["written_bytes"] for build in builds]
-    return BuildCost(median["seconds"], min(written), max(written), median["file_seconds"], median["pages_read"])
+def _cost(builds: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The cost of a build: medians, but for the least and the most MB written to temporary files.
+
+    The least is written by the build whose readers had equal shares of the subtrees.
+    """
+    written = [build["written_bytes"] / MB for build in builds]
+    medians = {name: statistics.median(build[name] for build in builds) for name in builds[0]}
+    return medians | {"written": min(written), "most_written": max(written)}
 
 
-def _row(grid: BuildGrid, setting: BuildSetting) -> tuple[Cell, ...]:
-    cost = grid.costs[setting]
-    return (
-        PARALLEL,
-        setting.published_buffer / MIB,
-        setting.buffer / MIB,
-        setting.ddl_threads,
-        setting.read_threads,
-        PUBLISHED[setting],
-        PUBLISHED[FIRST] / PUBLISHED[setting],
-        cost.seconds,
-        grid.times_as_fast(setting),
-        cost.written / MB,
-        grid.predicted(setting) / MB,
-        ddl.merge_passes(grid.build, setting.buffer, setting.read_threads),
-        cost.file_seconds,
-        cost.pages_read,
-    )
+def _beside(
+    setting: BuildSetting, cost: Mapping[str, float], first: Mapping[str, float], build: ddl.IndexBuild
+) -> dict[str, float]:
+    """A setting, its published numbers, its speed beside the first setting's, and what the model says of it."""
+    return {
+        "buffer_there": setting.published_buffer / MIB,
+        "buffer": setting.buffer / MIB,
+        "ddl_threads": setting.ddl_threads,
+        "read_threads": setting.read_threads,
+        "published": PUBLISHED[setting],
+        "published_times": PUBLISHED[FIRST] / PUBLISHED[setting],
+        "times": first["seconds"] / cost["seconds"],
+        "model": ddl.written_bytes(build, setting.buffer, setting.read_threads) / MB,
+        "merge_passes": ddl.merge_passes(build, setting.buffer, setting.read_threads),
+    }
 
 
-def _criteria(grid: BuildGrid, serial: BuildCost) -> Iterator[Criterion]:
-    ratios = [grid.predicted(setting) / grid.costs[setting].written for setting in SETTINGS]
+def _criteria(builds: Builds, serial: Mapping[str, float]) -> Iterator[Criterion]:
+    ratios = [build["model"] / build["written"] for build in builds.values()]
     yield Criterion("bytes written, the model's beside ours, lowest", min(ratios), least=1.0 - WITHIN)
     yield Criterion("bytes written, the model's beside ours, highest", max(ratios), most=1.0 + WITHIN)
     for smaller, larger, least in ((FIRST, LARGE, 2.0), (LARGE, LARGEST, 1.2)):
         what = f"bytes written with {_mib(smaller)} beside those with {_mib(larger)}"
-        yield Criterion(what, grid.less_written(larger, smaller), least=least)
-    published = f"(published: {PUBLISHED[FIRST] / PUBLISHED[LARGE]:.2f})"
-    gained = grid.times_as_fast(LARGE)
+        yield Criterion(what, builds[smaller]["written"] / builds[larger]["written"], least=least)
+    gained, published = builds[LARGE]["times"], f"(published: {builds[LARGE]['published_times']:.2f})"
     yield Criterion(f"time with {_mib(FIRST)} beside that with {_mib(LARGE)} {published}", gained, least=1.3)
-    seconds = [grid.costs[setting].seconds for setting in WITH_LARGE_BUFFER]
-    theirs = [PUBLISHED[setting] for setting in WITH_LARGE_BUFFER]
-    yield Criterion(
-        f"the same beside what threads alone change, slowest to fastest with {_mib(LARGE)}"
-        f" (published: {max(theirs) / min(theirs):.2f})",
-        gained / (max(seconds) / min(seconds)),
-        least=1.0,
+    same_buffer = [builds[setting] for setting in SETTINGS if setting.published_buffer == LARGE.published_buffer]
+    ours, theirs = (
+        max(build[column] for build in same_buffer) / min(build[column] for build in same_buffer)
+        for column in ("seconds", "published")
     )
-    pages = max(cost.pages_read for cost in grid.costs.values())
+    what = f"the same beside what threads alone change, slowest to fastest with {_mib(LARGE)} (published: {theirs:.2f})"
+    yield Criterion(what, gained / ours, least=1.0)
+    pages = max(build["pages_read"] for build in builds.values())
     yield Criterion("pages read by a build, most", pages, most=0.01 * ROWS)
     what = f"bytes written by {SERIAL} beside those with {_mib(ALIKE)}, {ALIKE.read_threads} threads"
-    yield Criterion(what, serial.written / grid.costs[ALIKE].written, least=2.0)
+    yield Criterion(what, serial["written"] / builds[ALIKE]["written"], least=2.0)
 
 
 def _mib(setting: BuildSetting) -> str:
     """The published buffer, in words."""
     return f"{setting.published_buffer / MIB:,.0f} MiB"
-
-
-def _differences(grid: BuildGrid, serial: BuildCost) -> Iterator[str]:
-    first, large, alike = (grid.costs[setting] for setting in (FIRST, LARGE, ALIKE))
-    gained, published = grid.times_as_fast(LARGE), PUBLISHED[FIRST] / PUBLISHED[LARGE]
-    if gained < published / 1.1:
-        yield (
-            f"The larger buffer makes a build {gained:.2f} times as fast as the smallest, not {published:.2f} times as"
-            f" published, although it writes {grid.less_written(LARGE, FIRST):.1f} times less. The difference of"
-            f" {(first.written - large.written) / MB:,.0f} MB goes through the system's page cache here: all threads"
-            f" together spend {first.file_seconds:.1f} s in writing and reading temporary files in a build of"
-            f" {first.seconds:.1f} s, and {large.file_seconds:.1f} s in one of {large.seconds:.1f} s."
-        )
-    more = [setting for setting in WITH_LARGE_BUFFER if grid.costs[setting].written > 1.2 * large.written]
-    if more:
-        read_threads = sorted({setting.read_threads for setting in more})
-        yield (
-            f"More threads alone write more, with {' and '.join(map(str, read_threads))} readers: the readers divide"
-            f" the buffer, but the table's root has only {grid.build.subtrees:.1f} full subtrees to share. With the"
-            f" published {PUBLISHED_ROWS:,} rows it has {grid.build.subtrees * PUBLISHED_ROWS / ROWS:.0f}."
-        )
-    excess = {setting: cost.most_written / cost.written - 1.0 for setting, cost in grid.costs.items()}
-    uneven = [setting for setting in SETTINGS if excess[setting] > 0.05]
-    if uneven:
-        names = (f"{_mib(each)}, {each.ddl_threads} and {each.read_threads} threads" for each in uneven)
-        yield (
-            f"The same build did not always write the same: with {'; '.join(names)} one of three wrote up to"
-            f" {max(excess.values()):.0%} more than"
-            " the least, which is shown. The readers take subtrees from a common list. A reader that is ahead takes"
-            " more than its share; its rows no longer fit its buffer and need another merge pass. The model assumes"
-            " equally fast readers."
-        )
-    there, here = PUBLISHED_SERIAL / PUBLISHED_PARALLEL, serial.seconds / alike.seconds
-    yield (
-        f"Seed 003's own comparison of 8.0.13 with 8.0.27 at {_mib(ALIKE)} and eight threads: {there:.2f} times as"
-        f" fast. Here {SERIAL}, which also builds serially, compared with {PARALLEL}: {here:.2f} times as fast, with"
-        f" {serial.written / MB:,.0f} MB written to temporary files and {alike.written / MB:,.0f} MB."
-    )
 
 
 _HEIGHT = 0.36  # of a bar; two a setting
@@ -377,4 +296,4 @@ def draw(figure: Figure, data: Data) -> None:
     right.set_xlabel("MB written to temporary files")
 
 
-EXPERIMENT = Experiment("E4", "An index build by buffer and threads", PARTS, conclude, draw)
+EXPERIMENT = Experiment("E4", "An index build by buffer and threads", PARTS, COLUMNS, conclude, draw)

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,11 +20,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from advisor.models.change_buffer import Buffer, Changes, Steady, steady
+from advisor.models.change_buffer import Buffer, Changes, steady
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, make_random_table
-from lab.experiments.base import Cell, Column, Conclusion, Experiment
+from lab.experiments.base import Column, Conclusion, Experiment, Row
 from lab.harness.measure import Counters, Figures, innodb_metric, measure, pages_read, pool_statistic
-from lab.harness.records import Data, NotShown, Part
+from lab.harness.records import Data, NotShown, Part, Say
 from lab.harness.workloads import SCHEMA, insert_rows
 from lab.programs import sysbench
 from lab.reports.criterion import Criterion
@@ -59,7 +59,7 @@ _SCALED = _OPTIONS | {
 }
 
 
-def fits(server: PrivateServer, say: Callable[[str], None]) -> Data:
+def fits(server: PrivateServer, say: Say) -> Data:
     """The published commands, on a new table each time; then the same load on all rows of the last table."""
     runs: dict[str, dict[str, list[Figures]]] = {
         load: {setting: [] for setting in SETTINGS} for load in ("typed", "whole")
@@ -81,7 +81,7 @@ def fits(server: PrivateServer, say: Callable[[str], None]) -> Data:
     return _numbers(server, runs, indexes, "k_1", K_ENTRY)
 
 
-def too_large(server: PrivateServer, say: Callable[[str], None]) -> Data:
+def too_large(server: PrivateServer, say: Say) -> Data:
     """Sysbench inserts rows; its index on k, with keys in random order, is more than twice as large as the pool."""
     say("making the table")
     _make_large(server)
@@ -96,7 +96,7 @@ def too_large(server: PrivateServer, say: Callable[[str], None]) -> Data:
     return _numbers(server, runs, indexes, "k_1", K_ENTRY)
 
 
-def random_keys(server: PrivateServer, say: Callable[[str], None]) -> Data:
+def random_keys(server: PrivateServer, say: Say) -> Data:
     """Rows are inserted, 200 a statement, into a table with three random indexes that are larger than the pool."""
     say("making the table")
     make_random_table(server, RANDOM_ROWS, RANDOM_POOL)
@@ -227,73 +227,35 @@ PARTS = (
 
 PUBLISHED = {"none": 858.01, "all": 866.13}
 """Transactions a second: seed 004, MySQL 8.4.1, means of three runs of ten minutes."""
-PUBLISHED_RUN = {"transactions": 514_659, "ignored_errors": 715}
-"""Its example run with none."""
-PUBLISHED_MERGES = {"merges": 1281, "merged_delete_marks": 1281}
-"""Merges of its example run with all; no inserts and no deletes."""
-DEFAULT_TABLE_SIZE = 10_000
-"""Rows of sysbench's load without --table-size (oltp_common.lua)."""
+PUBLISHED_OPERATIONS_A_MERGE = 1.0
+"""Its example run with all: 1,281 merges of 1,281 delete marks, no inserts and no deletes."""
 RESIDENT = 0.02
 """The most pages read per transaction if all of them are in the pool."""
 MORE_PAGES = 1.65
 """The largest ratio to the model's: small pools read the buffer's own pages again (change-buffering-would-help)."""
 
 COLUMNS = (
-    Column("regime"),
-    Column("innodb_change_buffering"),
-    Column("published, transactions/s", ",.1f"),
-    Column("ours, transactions/s"),
-    Column("published, all / none", ".2f"),
-    Column("ours, all / none", ".2f"),
-    Column("pages read"),
-    Column("pages a transaction", ".3f"),
-    Column("model, pages a transaction", ".3f"),
-    Column("merges"),
-    Column("inserts merged"),
-    Column("delete marks"),
-    Column("deletes"),
-    Column("published, operations a merge", ".2f"),
-    Column("ours, operations a merge", ".2f"),
-    Column("model, operations a merge", ".2f"),
+    Column("regime", "regime"),
+    Column("setting", "innodb_change_buffering"),
+    Column("published", "published, transactions/s", ",.1f"),
+    Column("per_second", "ours, transactions/s"),
+    Column("published_faster", "published, all / none", ".2f"),
+    Column("faster", "ours, all / none", ".2f"),
+    Column("pages_read", "pages read"),
+    Column("pages", "pages a transaction", ".3f"),
+    Column("model_pages", "model, pages a transaction", ".3f"),
+    Column("merges", "merges"),
+    Column("merged_inserts", "inserts merged"),
+    Column("merged_delete_marks", "delete marks"),
+    Column("merged_deletes", "deletes"),
+    Column("published_a_merge", "published, operations a merge", ".2f"),
+    Column("a_merge", "ours, operations a merge", ".2f"),
+    Column("model_a_merge", "model, operations a merge", ".2f"),
 )
-
-
-@dataclass(frozen=True)
-class LoadRuns:
-    """The runs of a load under one setting: sums, and the median of the speeds.
-
-    Attributes:
-        per_second: Transactions a second, or rows if the lab inserts them itself.
-        cached: Leaf pages in the pool, of the indexes with random keys; None if not measured.
-    """
-
-    per_second: float
-    seconds: float
-    transactions: float
-    pages_read: float
-    merges: float
-    merged_inserts: float
-    merged_delete_marks: float
-    merged_deletes: float
-    undo_reads: float
-    system_reads: float
-    ignored_errors: float
-    cached: float | None
-
-    @property
-    def pages_a_transaction(self) -> float:
-        """Pages read per transaction."""
-        return self.pages_read / self.transactions
-
-    @property
-    def operations(self) -> float:
-        """Changes applied by merges."""
-        return self.merged_inserts + self.merged_delete_marks + self.merged_deletes
-
-    @property
-    def operations_a_merge(self) -> float | None:
-        """Operations per merge; None without merges."""
-        return self.operations / self.merges if self.merges else None
+_SUMS = (
+    *("seconds", "transactions", "pages_read", "ignored_errors"),
+    *("merges", "merged_inserts", "merged_delete_marks", "merged_deletes"),
+)
 
 
 @dataclass(frozen=True)
@@ -302,217 +264,148 @@ class Regime:
 
     Attributes:
         name: In words.
-        published: Published transactions a second by setting; None without any.
-        by_setting: The results by setting.
+        none, all: The runs under each setting: sums over them, the median of the speeds, and the model's numbers, by
+            the names of the columns. Without ``model_pages`` where the pages in the pool were not counted.
         faster: Speed with all by speed with none: the median over pairs of consecutive runs.
-        changes_each: A transaction's changes to random places of the indexes.
-        leaf_pages: Leaf pages of these indexes.
-        entry_bytes: Bytes of an entry.
-        buffer: The settings that limit the change buffer.
+        leaf_pages: Leaf pages of the indexes with keys in random order.
+        pool_pages: The pool.
     """
 
     name: str
-    published: Mapping[str, float] | None
-    by_setting: Mapping[str, LoadRuns]
+    none: Mapping[str, float]
+    all: Mapping[str, float]
     faster: float
-    changes_each: float
     leaf_pages: float
-    entry_bytes: float
-    buffer: Buffer
+    pool_pages: float
 
+    @property
     def fewer_pages(self) -> float:
         """Pages a transaction with none, by those with all."""
-        none, buffered = (self.by_setting[setting].pages_a_transaction for setting in SETTINGS)
-        return none / buffered
-
-    def model(self, setting: str) -> Steady | None:
-        """Fed with the rate of changes to leaf pages that are not in the pool; None where that is not known.
-
-        With all, these are the changes that merges applied, as the advisor takes them.
-        """
-        runs, buffer = self.by_setting[setting], self.buffer
-        if runs.cached is None:
-            return None
-        absent, changes = self.leaf_pages - runs.cached, runs.operations
-        if setting == "none":
-            changes = runs.transactions * self.changes_each * absent / self.leaf_pages
-            buffer = replace(buffer, max_size_pct=0.0)
-        return steady(buffer, Changes(changes / runs.seconds, absent, self.entry_bytes))
-
-    def predicted_pages(self, setting: str) -> float | None:
-        """A transaction, by the model."""
-        runs, model = self.by_setting[setting], self.model(setting)
-        return None if model is None else model.reads_per_second * runs.seconds / runs.transactions
+        return self.none["pages"] / self.all["pages"]
 
 
 def conclude(parts: Mapping[str, Data]) -> Conclusion:
     """One row a load and setting."""
-    typed = _regime(parts[FITS], "typed", "fits: as published, its first 10,000 rows", 4.0, PUBLISHED)
+    typed = _regime(parts[FITS], "typed", "fits: as published, its first 10,000 rows", 4.0)
     whole = _regime(parts[FITS], "whole", "fits: all of its rows", 4.0)
     inserts = _regime(parts[TOO_LARGE], "oltp_insert", "does not fit: oltp_insert, one index", 1.0)
     random = _regime(parts[RANDOM], "insert_rows", "does not fit: rows with three random keys", 3.0)
     regimes = (typed, whole, inserts, random)
+
+    def by_setting(column: str, digits: int | None) -> dict[str, list[float | None]]:
+        def rounded(runs: Mapping[str, float]) -> float | None:
+            return round(runs[column], digits) if column in runs else None
+
+        return {
+            "none": [rounded(regime.none) for regime in regimes],
+            "all": [rounded(regime.all) for regime in regimes],
+        }
+
     return Conclusion(
-        columns=COLUMNS,
-        rows=tuple(_row(regime, setting) for regime in regimes for setting in SETTINGS),
+        rows=tuple(row for regime in regimes for row in _rows(regime, published=regime is typed)),
         criteria=tuple(_criteria(typed, whole, inserts, random)),
-        differences=tuple(_differences(typed, whole, inserts, random, _built(parts[FITS]))),
+        figures={
+            "typed": typed,
+            "whole": whole,
+            "inserts": inserts,
+            "random": random,
+            "error_rate": typed.none["ignored_errors"] / typed.none["transactions"],
+            "delete_marks": typed.all["merged_delete_marks"] / max(typed.all["operations"], 1.0),
+            # Of the index on k as its build left it, over all runs with all.
+            "built": sum(run["built_leaf_pages"] for run in parts[FITS]["runs"]["typed"]["all"]),
+        },
         plot={
             "regimes": [regime.name for regime in regimes],
             "published": PUBLISHED,
-            "per_second": {
-                setting: [round(regime.by_setting[setting].per_second) for regime in regimes] for setting in SETTINGS
-            },
-            "pages": {
-                setting: [round(regime.by_setting[setting].pages_a_transaction, 4) for regime in regimes]
-                for setting in SETTINGS
-            },
-            "model_pages": {
-                setting: [_rounded(regime.predicted_pages(setting)) for regime in regimes] for setting in SETTINGS
-            },
+            "per_second": by_setting("per_second", None),
+            "pages": by_setting("pages", 4),
+            "model_pages": by_setting("model_pages", 4),
         },
     )
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
-
-
-def _regime(
-    part: Data, load: str, name: str, changes_each: float, published: Mapping[str, float] | None = None
-) -> Regime:
-    pairs = zip(*(part["runs"][load][setting] for setting in SETTINGS), strict=True)
+def _regime(part: Data, load: str, name: str, changes_each: float) -> Regime:
+    """The runs of a load; ``changes_each`` is a transaction's changes to random places of the indexes."""
+    runs = part["runs"][load]
+    pairs = zip(*(runs[setting] for setting in SETTINGS), strict=True)
+    none, merged = (_sums(runs[setting]) for setting in SETTINGS)
+    if "cached" in none:
+        absent = part["random_leaf_pages"] - none["cached"]
+        none |= _model(part, none, none["transactions"] * changes_each * absent / part["random_leaf_pages"], 0.0)
+        # With all, these are the changes that merges applied, as the advisor takes them.
+        merged |= _model(part, merged, merged["operations"], part["max_size_pct"])
     return Regime(
         name=name,
-        published=published,
-        by_setting={setting: _setting(part["runs"][load][setting]) for setting in SETTINGS},
-        faster=statistics.median(_speed(buffered) / _speed(none) for none, buffered in pairs),
-        changes_each=changes_each,
+        none=none,
+        all=merged,
+        faster=statistics.median(_speed(buffered) / _speed(unbuffered) for unbuffered, buffered in pairs),
         leaf_pages=part["random_leaf_pages"],
-        entry_bytes=part["entry_bytes"],
-        buffer=Buffer(part["pool_pages"], part["page_bytes"], part["max_size_pct"], part["io_capacity"]),
+        pool_pages=part["pool_pages"],
     )
+
+
+def _sums(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    sums = {name: sum(run.get(name, 0.0) for run in runs) for name in _SUMS}
+    operations = sums["merged_inserts"] + sums["merged_delete_marks"] + sums["merged_deletes"]
+    cached = {"cached": statistics.mean(run["cached"] for run in runs)} if "cached" in runs[0] else {}
+    return {
+        **sums,
+        **cached,
+        "per_second": statistics.median(_speed(run) for run in runs),
+        "pages": sums["pages_read"] / sums["transactions"],
+        "operations": operations,
+        "a_merge": operations / sums["merges"] if sums["merges"] else 0.0,
+    }
+
+
+def _model(part: Data, runs: Mapping[str, float], changes: float, max_size_pct: float) -> dict[str, float]:
+    """The model, fed with the changes to leaf pages that are not in the pool."""
+    buffer = Buffer(part["pool_pages"], part["page_bytes"], max_size_pct, part["io_capacity"])
+    absent = part["random_leaf_pages"] - runs["cached"]
+    model = steady(buffer, Changes(changes / runs["seconds"], absent, part["entry_bytes"]))
+    return {
+        "model_pages": model.reads_per_second * runs["seconds"] / runs["transactions"],
+        "model_a_merge": model.operations_per_merge,
+    }
 
 
 def _speed(run: Mapping[str, float]) -> float:
     return run["transactions"] / run["seconds"]
 
 
-def _setting(runs: list[Mapping[str, float]]) -> LoadRuns:
-    sums = (field.name for field in fields(LoadRuns) if field.name not in {"per_second", "cached"})
-    return LoadRuns(
-        per_second=statistics.median(_speed(run) for run in runs),
-        cached=statistics.mean(run["cached"] for run in runs) if all("cached" in run for run in runs) else None,
-        **{name: sum(run.get(name, 0.0) for run in runs) for name in sums},
-    )
-
-
-def _built(part: Data) -> float:
-    """Leaf pages of the index on k as its build left them, over all runs with all."""
-    return float(sum(run["built_leaf_pages"] for run in part["runs"]["typed"]["all"]))
-
-
-def _row(regime: Regime, setting: str) -> tuple[Cell, ...]:
-    runs, published, model = regime.by_setting[setting], regime.published, regime.model(setting)
-    buffered = setting == "all"
-    return (
-        regime.name,
-        setting,
-        published[setting] if published else None,
-        runs.per_second,
-        published["all"] / published["none"] if published and buffered else None,
-        regime.faster if buffered else None,
-        runs.pages_read,
-        runs.pages_a_transaction,
-        regime.predicted_pages(setting),
-        runs.merges,
-        runs.merged_inserts,
-        runs.merged_delete_marks,
-        runs.merged_deletes,
-        PUBLISHED_MERGES["merged_delete_marks"] / PUBLISHED_MERGES["merges"] if published and buffered else None,
-        runs.operations_a_merge if buffered else None,
-        model.operations_per_merge if model is not None and buffered else None,
-    )
+def _rows(regime: Regime, *, published: bool) -> Iterator[Row]:
+    theirs = PUBLISHED if published else {}
+    none = {name: value for name, value in regime.none.items() if "a_merge" not in name}
+    yield {**none, "regime": regime.name, "setting": "none", "published": theirs.get("none")}
+    yield {
+        **regime.all,
+        "a_merge": regime.all["a_merge"] or None,
+        "regime": regime.name,
+        "setting": "all",
+        "faster": regime.faster,
+        "published": theirs.get("all"),
+        "published_faster": PUBLISHED["all"] / PUBLISHED["none"] if published else None,
+        "published_a_merge": PUBLISHED_OPERATIONS_A_MERGE if published else None,
+    }
 
 
 def _criteria(typed: Regime, whole: Regime, inserts: Regime, random: Regime) -> Iterator[Criterion]:
     for regime in (typed, whole):
         yield Criterion(f"{regime.name}: speed, all / none", regime.faster, 0.7, 1.4)
-    for setting in SETTINGS:
-        pages = whole.by_setting[setting].pages_a_transaction
-        yield Criterion(f"{whole.name}: pages read a transaction with {setting}", pages, most=RESIDENT)
-    none, merged = (typed.by_setting[setting] for setting in SETTINGS)
-    yield Criterion(f"{typed.name}: pages read, none / all", none.pages_read / max(merged.pages_read, 1.0), 0.8, 1.25)
-    yield Criterion(f"{typed.name}: pages merged with all", merged.merges, least=1)
-    yield Criterion(f"{typed.name}: operations a merge", merged.operations_a_merge or 0.0, 1.0, 1.3)
+    for setting, runs in zip(SETTINGS, (whole.none, whole.all), strict=True):
+        yield Criterion(f"{whole.name}: pages read a transaction with {setting}", runs["pages"], most=RESIDENT)
+    beside = typed.none["pages_read"] / max(typed.all["pages_read"], 1.0)
+    yield Criterion(f"{typed.name}: pages read, none / all", beside, 0.8, 1.25)
+    yield Criterion(f"{typed.name}: pages merged with all", typed.all["merges"], least=1)
+    yield Criterion(f"{typed.name}: operations a merge", typed.all["a_merge"], 1.0, 1.3)
     for regime in (inserts, random):
-        yield Criterion(f"{regime.name}: pages read a transaction, none / all", regime.fewer_pages(), least=3.0)
+        yield Criterion(f"{regime.name}: pages read a transaction, none / all", regime.fewer_pages, least=3.0)
         yield Criterion(f"{regime.name}: speed, all / none", regime.faster, least=1.2)
-        model = regime.model("all")
-        if model is not None:
-            ratio = (regime.by_setting["all"].operations_a_merge or 0.0) / model.operations_per_merge
-            yield Criterion(f"{regime.name}: operations a merge, measured / model", ratio, 0.7, 1.4)
-        for setting in SETTINGS:
-            pages = regime.by_setting[setting].pages_a_transaction / (regime.predicted_pages(setting) or 1.0)
-            yield Criterion(f"{regime.name}: pages read with {setting}, measured / model", pages, 0.7, MORE_PAGES)
-
-
-def _differences(typed: Regime, whole: Regime, inserts: Regime, random: Regime, built: float) -> Iterator[str]:
-    errors, published_errors = typed.by_setting["none"], PUBLISHED_RUN["ignored_errors"]
-    others = whole.by_setting["none"]
-    rate = errors.ignored_errors / errors.transactions
-    if rate > 5 * others.ignored_errors / others.transactions:
-        yield (
-            f"The published load went to {DEFAULT_TABLE_SIZE:,} of the ten million rows: its command line has no"
-            f" --table-size, and this is sysbench's default. Its deadlocks confirm it:"
-            f" {published_errors} in {PUBLISHED_RUN['transactions']:,} transactions"
-            f" ({published_errors / PUBLISHED_RUN['transactions']:.2%}). Here {errors.ignored_errors:.0f} in"
-            f" {errors.transactions:,.0f} ({rate:.2%}) as published, and {others.ignored_errors:.0f} in"
-            f" {others.transactions:,.0f} with the load on all rows."
-        )
-    merged = typed.by_setting["all"]
-    marks = merged.merged_delete_marks / max(merged.operations, 1.0)
-    if marks > 0.8 and merged.pages_read <= built:
-        yield (
-            f"The published experiment merged one operation at a time ({PUBLISHED_MERGES['merges']:,} merges of"
-            f" {PUBLISHED_MERGES['merged_delete_marks']:,} delete marks) and saved nothing. Here, too, {marks:.0%} of"
-            f" the merged operations are delete marks: {merged.operations:,.0f} operations by {merged.merges:,.0f}"
-            " merges. Only full pages that the build of the index on k left on disk are read, each of them once; the"
-            f" index has {built:,.0f} leaf pages, over all of these runs. An UPDATE's delete mark is buffered, but the"
-            " new key after it is not buffered for a full page (ibuf_index_page_calc_free_from_bits), so the page is"
-            " read at once. Pages read:"
-            f" {typed.by_setting['none'].pages_read:,.0f} with none, {merged.pages_read:,.0f} with all."
-        )
-    pages = max(whole.by_setting[setting].pages_a_transaction for setting in SETTINGS)
-    if pages < RESIDENT:
-        yield (
-            "More rows would not have changed this: on all rows of a table in the pool, a transaction read at most"
-            f" {pages:.4f} pages, and {whole.by_setting['all'].merges:,.0f} pages were merged with all."
-        )
-    for regime in (inserts, random):
-        yield from _where_it_helps(regime)
-
-
-def _where_it_helps(regime: Regime) -> Iterator[str]:
-    none, buffered = (regime.by_setting[setting] for setting in SETTINGS)
-    if regime.fewer_pages() > 1.5 and buffered.operations_a_merge:
-        yield (
-            f"{regime.name}: the indexes have {regime.leaf_pages:,.0f} leaf pages, the pool has"
-            f" {regime.buffer.pool_pages:,.0f}. With none a transaction or row read {none.pages_a_transaction:.2f}"
-            f" pages, with all {buffered.pages_a_transaction:.2f}: a merge applied"
-            f" {buffered.operations_a_merge:.1f} operations. On the same disk all was {regime.faster:.1f} times as"
-            " fast."
-        )
-    predicted = regime.predicted_pages("all")
-    if predicted is not None and buffered.pages_a_transaction > 1.2 * predicted:
-        other = buffered.undo_reads + buffered.system_reads
-        yield (
-            f"{regime.name}: more pages were read with all than the model predicts, {buffered.pages_a_transaction:.3f}"
-            f" per transaction or row, not {predicted:.3f}. Of {buffered.pages_read:,.0f} pages {buffered.merges:,.0f}"
-            f" were merged. {buffered.undo_reads:,.0f} reads were of undo pages and {buffered.system_reads:,.0f} of the"
-            f" system tablespace, which holds the change buffer; without them the result is"
-            f" {(buffered.pages_read - other) / buffered.transactions:.3f}."
-        )
+        ratio = regime.all["a_merge"] / regime.all["model_a_merge"]
+        yield Criterion(f"{regime.name}: operations a merge, measured / model", ratio, 0.7, 1.4)
+        for setting, runs in zip(SETTINGS, (regime.none, regime.all), strict=True):
+            ratio = runs["pages"] / runs["model_pages"]
+            yield Criterion(f"{regime.name}: pages read with {setting}, measured / model", ratio, 0.7, MORE_PAGES)
 
 
 COLOURS = {"none": ORANGE, "all": BLUE}
@@ -559,4 +452,4 @@ def _axes(axes: Axes, y: str) -> None:
     axes.legend(loc="upper left", fontsize=9)
 
 
-EXPERIMENT = Experiment("E5", "Change buffering, none and all", PARTS, conclude, draw, size=(11.0, 4.4))
+EXPERIMENT = Experiment("E5", "Change buffering, none and all", PARTS, COLUMNS, conclude, draw, size=(11.0, 4.4))

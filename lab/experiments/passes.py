@@ -13,7 +13,7 @@ from matplotlib.ticker import MultipleLocator
 
 from advisor.models.lru import simulation
 from advisor.models.lru.scenario import Pass, Scan, Set
-from lab.experiments.base import Cell, Column
+from lab.experiments.base import Column, Row
 from lab.harness.records import Data
 from lab.lru_scenarios import PlayedScenario, restored
 from lab.reports import pictures
@@ -25,11 +25,11 @@ ALIKE_PAGES, ALIKE_SECONDS = 0.01, 1.5
 this ratio."""
 
 COLUMNS = (
-    Column("pass"),
-    Column("published, s", ",.2f"),
-    Column("ours, s", ",.2f"),
-    Column("pages read"),
-    Column("model, pages"),
+    Column("pass", "pass"),
+    Column("published", "published, s", ",.2f"),
+    Column("seconds", "ours, s", ",.2f"),
+    Column("read", "pages read"),
+    Column("model", "model, pages"),
 )
 
 
@@ -80,6 +80,10 @@ class PassSeries:
         """Its lines in the picture."""
         return {"measured": list(self.read), "model": list(self.modelled)}
 
+    def __format__(self, _: str) -> str:
+        """Pages read by the passes, in words."""
+        return ", ".join(f"{pages:,}" for pages in self.read)
+
     def _cached_at(self, read: Sequence[int]) -> int:
         cached = (number for number, pages in enumerate(read, 1) if pages < CACHED * self.pages)
         return next(cached, len(read) + 1)
@@ -112,32 +116,31 @@ def off(tables: Mapping[str, PassSeries]) -> float:
     return wrong / sum(sum(table.read) for table in tables.values())
 
 
-def rows(table: PassSeries, published: Sequence[float] = (), alike: float = ALIKE_PAGES) -> Iterator[tuple[Cell, ...]]:
+def rows(table: PassSeries, published: Sequence[float] = (), alike: float = ALIKE_PAGES) -> Iterator[Row]:
     """Cells for `COLUMNS`: one row per pass. Consecutive similar passes share a row, with their medians."""
-    groups: list[list[tuple[int, float | None, float, int, int]]] = []
+    groups: list[list[dict[str, float | None]]] = []
     passes = zip_longest(published[: len(table.read)], table.seconds, table.read, table.modelled)
-    for number, (theirs, ours, read, model) in enumerate(passes, 1):
-        row = (number, theirs, ours, read, model)
+    for number, cells in enumerate(passes, 1):
+        row = dict(zip(("pass", "published", "seconds", "read", "model"), (number, *cells), strict=True))
         if number > 2 and _alike(groups[-1][0], row, alike * table.pages):
             groups[-1].append(row)
         else:
             groups.append([row])
     for group in groups:
-        numbers, *columns = zip(*group, strict=True)
-        name = f"{numbers[0]}" if len(group) == 1 else f"{numbers[0]} to {numbers[-1]}"
-        yield name, *(None if None in column else statistics.median(column) for column in columns)
+        first, last = group[0]["pass"], group[-1]["pass"]
+        medians = {name: _median([row[name] for row in group]) for name in group[0]}
+        yield {**medians, "pass": f"{first}" if first == last else f"{first} to {last}"}
 
 
-def _alike(one: tuple[Any, ...], other: tuple[Any, ...], pages: float) -> bool:
-    if (one[1] is None) != (other[1] is None):
-        return False
-    near = one[1] is None or max(one[1], other[1]) <= ALIKE_SECONDS * min(one[1], other[1])
-    return near and all(abs(a - b) <= pages for a, b in zip(one[3:], other[3:], strict=True))
+def _alike(one: Mapping[str, Any], other: Mapping[str, Any], pages: float) -> bool:
+    theirs = [row["published"] for row in (one, other) if row["published"] is not None]
+    near = not theirs or (len(theirs) == 2 and max(theirs) <= ALIKE_SECONDS * min(theirs))
+    return near and all(abs(one[name] - other[name]) <= pages for name in ("read", "model"))
 
 
-def in_turn(read: Sequence[int], least: float = 0.0) -> str:
-    """Pages of the passes, in words, but for those with fewer."""
-    return ", ".join(f"{pages:,}" for pages in read if pages >= least)
+def _median(column: Sequence[float | None]) -> float | None:
+    values = [value for value in column if value is not None]
+    return statistics.median(values) if values else None
 
 
 def draw(figure: Figure, data: Data, colours: Sequence[str], published_colours: Sequence[str], ratio: float) -> None:

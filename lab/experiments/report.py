@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lab.experiments import EXPERIMENTS
-from lab.experiments.base import Cell, Column, Conclusion, Experiment
+from lab.experiments.base import Conclusion, Experiment
 from lab.harness import records
 from lab.reports import pictures
 from lab.reports.criterion import Criterion
@@ -42,7 +42,7 @@ def page() -> str:
         for name, (experiment, _, conclusion) in concluded.items()
     ]
     overview = table(["experiment", "what was published", "what must hold"], rows)
-    return _HEAD + overview + "".join("\n".join(["", *_section(*each)]) for each in concluded.values())
+    return _HEAD + overview + "".join("\n".join(["", *_section(*parts)]) for parts in concluded.values())
 
 
 def draw() -> None:
@@ -74,22 +74,15 @@ def _section(experiment: Experiment, record: Mapping[str, Any], conclusion: Conc
     yield f"{experiment.about}\n"
     yield f"![{experiment.title}: published, measured and the model's]({picture}.svg)\n"
     yield f"The same as [PNG]({picture}.png).\n"
-    columns = conclusion.columns
-    cells = ([_cell(column, cell) for column, cell in zip(columns, row, strict=True)] for row in conclusion.rows)
-    yield table([column.title for column in columns], cells)
+    columns = experiment.columns
+    yield table(
+        [column.title for column in columns], ([column.cell(row) for column in columns] for row in conclusion.rows)
+    )
     yield "**What must hold**\n"
     rows = [
         [criterion.what, f"{criterion.value:,.4g}", criterion.bounds, "yes" if criterion.holds else "**no**"]
         for criterion in conclusion.criteria
     ]
     yield table(["", "measured", "wanted", "holds"], rows)
-    if conclusion.differences:
-        yield "**Where it differs, and why**\n"
-        yield "".join(f"- {difference}\n" for difference in conclusion.differences)
+    yield experiment.differences(conclusion)
     yield f"{ran_on(record)}\n"
-
-
-def _cell(column: Column, value: Cell) -> str:
-    if value is None:
-        return "–"
-    return value if isinstance(value, str) else format(value, column.form)
