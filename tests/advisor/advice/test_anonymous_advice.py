@@ -27,9 +27,9 @@ QUICK = frozenset({"counted-beside-index", "index-builds", "repeated-scan", "unp
 
 def advice(rules: tuple[Rule, ...], history: list[Snapshot]) -> list[str]:
     """The advice as texts, without fingerprints and order, which depend on names."""
-    found = evaluation.advise(rules, Window.of(history, float("inf"))).model_dump(mode="json", by_alias=True)
-    said = [*found["recommendations"], *found["blind"], *found["failed"], *found["overruled"]]
-    return [json.dumps(_without_fingerprints(each), sort_keys=True, ensure_ascii=False) for each in said]
+    advice = evaluation.advise(rules, Window.of(history, float("inf"))).model_dump(mode="json", by_alias=True)
+    verdicts = [*advice["recommendations"], *advice["blind"], *advice["failed"], *advice["overruled"]]
+    return [json.dumps(_without_fingerprints(verdict), sort_keys=True, ensure_ascii=False) for verdict in verdicts]
 
 
 def _without_fingerprints(value: Any) -> Any:
@@ -38,19 +38,19 @@ def _without_fingerprints(value: Any) -> Any:
     return [_without_fingerprints(item) for item in value] if isinstance(value, list) else value
 
 
-def plainly(said: list[str], names: dict[str, str]) -> list[str]:
+def plainly(verdicts: list[str], names: dict[str, str]) -> list[str]:
     """Advice with one word for the server and its account, and with these names."""
-    texts = [PSEUDONYM.sub(lambda found: names.get(found[0], found[0]), each) for each in said]
-    texts = [re.sub(r" TO '[^']*'@'[^']*'| FROM '[^']*'@'[^']*'", " TO somebody", each) for each in texts]
-    return sorted(re.sub(r"[\w ]*(?:denied|the account may not read)[^\"]*", "refused", each) for each in texts)
+    texts = [PSEUDONYM.sub(lambda match: names.get(match[0], match[0]), verdict) for verdict in verdicts]
+    texts = [re.sub(r" TO '[^']*'@'[^']*'| FROM '[^']*'@'[^']*'", " TO somebody", text) for text in texts]
+    return sorted(re.sub(r"[\w ]*(?:denied|the account may not read)[^\"]*", "refused", text) for text in texts)
 
 
 @pytest.mark.parametrize(
     "capture",
     [
         # The models take their time over the others.
-        pytest.param(each, id=str(each), marks=() if each.scenario in QUICK else pytest.mark.long)
-        for each in kept()
+        pytest.param(recording, id=str(recording), marks=() if recording.scenario in QUICK else pytest.mark.long)
+        for recording in kept()
     ],
 )
 def test_anonymised_advice_differs_only_in_names(capture: Capture, tmp_path: Path) -> None:

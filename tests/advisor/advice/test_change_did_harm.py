@@ -15,7 +15,7 @@ from advisor.rules.check import Rule
 from tests.advisor.building import RULES_FOLDER, snapshot, variables
 from tests.advisor.ledger.test_harm import HARMED, PCT
 
-[RULE] = [each for each in check.load(RULES_FOLDER) if each.id == "change-did-harm"]
+[RULE] = [rule for rule in check.load(RULES_FOLDER) if rule.id == "change-did-harm"]
 
 
 def window(pct: str, first: float = 500) -> Window:
@@ -27,16 +27,16 @@ def advised(pct: str, *others: Rule, outcomes: Sequence[Outcome] = (HARMED,)) ->
 
 
 def test_it_is_critical_and_has_the_sql_that_takes_it_back() -> None:
-    [found] = advised("95").recommendations
-    assert (found.severity, found.subject) == (Severity.CRITICAL, {"setting": PCT})
-    [change] = found.changes
+    [finding] = advised("95").recommendations
+    assert (finding.severity, finding.subject) == (Severity.CRITICAL, {"setting": PCT})
+    [change] = finding.changes
     assert (change.apply, change.rollback) == ((f"SET GLOBAL {PCT} = 37",), (f"SET GLOBAL {PCT} = 95",))
-    assert found.actions == ()
-    assert found.effect is not None
-    assert (found.effect.now, found.effect.predicted, found.effect.unit) == (812, 0.25, "pages per second")
-    assert found.effect.quantity == "pages read per second of shop.hot"
-    assert "pages read per second of shop.hot rose from 0.25 to 812" in found.summary
-    noise = next(each for each in found.evidence if each.name == "noise")
+    assert finding.actions == ()
+    assert finding.effect is not None
+    assert (finding.effect.now, finding.effect.predicted, finding.effect.unit) == (812, 0.25, "pages per second")
+    assert finding.effect.quantity == "pages read per second of shop.hot"
+    assert "pages read per second of shop.hot rose from 0.25 to 812" in finding.summary
+    noise = next(fact for fact in finding.evidence if fact.name == "noise")
     assert (noise.value, noise.unit) == (3, "pages per second")
 
 
@@ -46,15 +46,15 @@ def test_without_an_outcome_or_with_the_setting_taken_back_there_is_none() -> No
 
 
 def test_advice_for_another_value_waits_until_it_is_taken_back(make_rule: Callable[..., Rule]) -> None:
-    found = advised("95", make_rule(change=[{"setting": PCT, "value": 80}]))
-    assert [each.rule for each in found.recommendations] == [RULE.id]
-    assert [each.recommendation.rule for each in found.overruled] == ["plain"]
+    advice = advised("95", make_rule(change=[{"setting": PCT, "value": 80}]))
+    assert [finding.rule for finding in advice.recommendations] == [RULE.id]
+    assert [aside.recommendation.rule for aside in advice.overruled] == ["plain"]
 
 
 def test_it_ends_at_the_first_collection_with_another_value() -> None:
     def judged(seen: Window, before: dict[str, Judgement]) -> Judgement:
-        [found] = judge([RULE], seen, before=before, remembered=Remembered(outcomes=(HARMED,)))
-        return found
+        [judgement] = judge([RULE], seen, before=before, remembered=Remembered(outcomes=(HARMED,)))
+        return judgement
 
     stood = judged(window("95"), {})
     assert len(stood.findings) == 1

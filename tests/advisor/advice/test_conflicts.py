@@ -23,9 +23,9 @@ TODAY = datetime.fromtimestamp(BOOTED + 20, UTC).date()
 
 def ids(advice: Advice) -> tuple[list[str], list[str], list[str]]:
     return (
-        [each.rule for each in advice.recommendations],
-        [each.recommendation.rule for each in advice.suppressed],
-        [each.recommendation.rule for each in advice.overruled],
+        [finding.rule for finding in advice.recommendations],
+        [aside.recommendation.rule for aside in advice.suppressed],
+        [aside.recommendation.rule for aside in advice.overruled],
     )
 
 
@@ -61,7 +61,7 @@ def test_a_suppression_names_a_rule_or_a_fingerprint(keys: dict[str, str]) -> No
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "said"),
+    ("first", "second", "reason"),
     [
         (setting(80), setting(20), "this one the other way, 20"),
         (setting(80), setting(60), "this one to another value, 60"),
@@ -73,13 +73,13 @@ def test_a_suppression_names_a_rule_or_a_fingerprint(keys: dict[str, str]) -> No
     ],
 )
 def test_of_two_contradicting_findings_the_first_is_recommended(
-    make_rule: MakeRule, first: list[dict[str, Any]], second: list[dict[str, Any]], said: str
+    make_rule: MakeRule, first: list[dict[str, Any]], second: list[dict[str, Any]], reason: str
 ) -> None:
     rules = (make_rule(id="weak", change=second, confidence=0.2), make_rule(id="sure", change=first, confidence=0.9))
     advice = evaluation.advise(rules, TWO)
     assert ids(advice) == (["sure"], [], ["weak"])
     assert advice.overruled[0].reason.startswith(f"sure ({advice.recommendations[0].fingerprint}) sets innodb_")
-    assert said in advice.overruled[0].reason
+    assert reason in advice.overruled[0].reason
 
 
 def test_the_same_change_twice_does_not_contradict(make_rule: MakeRule) -> None:

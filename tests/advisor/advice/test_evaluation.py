@@ -48,19 +48,19 @@ def test_findings_of_one_rule_are_ordered_by_subject(make_rule: MakeRule) -> Non
     window = Window(
         tuple(scanned(10.0 * k, 0, 0, index_sizes=sizes, table_scans=dict.fromkeys(tables, 2000 * k)) for k in range(3))
     )
-    found = advised(window, make_rule(for_each="scans", needs=["table_scans"])).recommendations
-    assert [each.subject["table"] for each in found] == ["a", "b", "c"]
-    assert len({each.fingerprint for each in found}) == 3
+    findings = advised(window, make_rule(for_each="scans", needs=["table_scans"])).recommendations
+    assert [finding.subject["table"] for finding in findings] == ["a", "b", "c"]
+    assert len({finding.fingerprint for finding in findings}) == 3
 
 
 def test_the_scan_rule_fires_on_a_full_pool_and_asks_for_what_holds_the_table() -> None:
-    [found] = [each for each in advised(scanning(0, 1, 2, 3)).recommendations if each.rule == SCAN_RULE]
-    assert found.effect is not None
-    assert (found.rule, found.subject) == ("scan-exceeds-old-sublist", {"schema": "shop", "table": "orders"})
-    assert (found.effect.now, found.effect.predicted) == (11_400, 0)
-    assert found.changes[0].to == 74
-    assert (found.cost and found.cost.now, found.cost and found.cost.predicted) == (10_315, 4_982)
-    assert found.effect.read_bytes_saved_per_second == pytest.approx(11_400 * 16_384 / 10, rel=0.001)
+    [finding] = [finding for finding in advised(scanning(0, 1, 2, 3)).recommendations if finding.rule == SCAN_RULE]
+    assert finding.effect is not None
+    assert (finding.rule, finding.subject) == ("scan-exceeds-old-sublist", {"schema": "shop", "table": "orders"})
+    assert (finding.effect.now, finding.effect.predicted) == (11_400, 0)
+    assert finding.changes[0].to == 74
+    assert (finding.cost and finding.cost.now, finding.cost and finding.cost.predicted) == (10_315, 4_982)
+    assert finding.effect.read_bytes_saved_per_second == pytest.approx(11_400 * 16_384 / 10, rel=0.001)
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,13 @@ def test_a_rule_that_holds_gives_a_recommendation(make_rule: MakeRule) -> None:
         cost={"quantity": "young pages", "now": "100.0", "predicted": "100.0 / 3.0"},
     )
     advice = advised(TWO, check)
-    [found] = advice.recommendations
-    assert (found.rule, found.summary, found.subject) == ("plain", "watched 10 s", {})
-    assert (found.evidence[0].value, found.watched_seconds, found.confidence) == (10, 10.0, 0.5)
-    assert found.cost is not None
-    assert (found.cost.now, found.cost.predicted) == (100, 33.33)
-    assert found.changes[0].apply == ("SET GLOBAL innodb_old_blocks_pct = 80",)
-    assert found.changes[0].from_ == 37
+    [finding] = advice.recommendations
+    assert (finding.rule, finding.summary, finding.subject) == ("plain", "watched 10 s", {})
+    assert (finding.evidence[0].value, finding.watched_seconds, finding.confidence) == (10, 10.0, 0.5)
+    assert finding.cost is not None
+    assert (finding.cost.now, finding.cost.predicted) == (100, 33.33)
+    assert finding.changes[0].apply == ("SET GLOBAL innodb_old_blocks_pct = 80",)
+    assert finding.changes[0].from_ == 37
     assert advice.server == "mysql 9.7.4"
 
 
@@ -40,8 +40,8 @@ def test_an_item_of_evidence_that_is_not_known_is_left_out(make_rule: MakeRule) 
         for name, value in (("merges", "ibuf.merges"), ("seconds", "window.seconds"))
     )
     check = make_rule(evidence=[merges, seconds])
-    [found] = advised(TWO, check).recommendations
-    assert [each.name for each in found.evidence] == ["seconds"]
+    [finding] = advised(TWO, check).recommendations
+    assert [fact.name for fact in finding.evidence] == ["seconds"]
     effect = {"quantity": "merges", "predicted": "ibuf.merges"}  # what it promises is no evidence
     assert verdicts(advised(TWO, make_rule(effect=effect))) == ([], [("plain", "ibuf.merges")])
 
@@ -54,10 +54,10 @@ def test_a_setting_that_the_server_lacks_cannot_be_advised(make_rule: MakeRule) 
 def test_set_persist_is_advised_to_mysql_8_and_later_only(make_rule: MakeRule) -> None:
     def persist(version: str) -> int:
         of_version = server(version)
-        [found] = advised(
+        [finding] = advised(
             Window((snapshot(10, of=of_version), snapshot(20, of=of_version))), make_rule()
         ).recommendations
-        return len(found.changes[0].persist)
+        return len(finding.changes[0].persist)
 
     assert [persist(version) for version in ("5.6.24", "5.7.44", "8.0.11", "9.7.4", "10.11.6-MariaDB")] == [
         0,
@@ -79,9 +79,9 @@ def test_changes_and_actions_whose_condition_is_false_or_not_known_are_left_out(
             {"do": "nothing", "if": "ibuf.merges > 1.0"},
         ],
     )
-    [found] = advised(TWO, check).recommendations
-    assert found.changes == ()
-    assert [(each.do, each.apply) for each in found.actions] == [("wait 10 s", ("DO SLEEP(10)",))]
+    [finding] = advised(TWO, check).recommendations
+    assert finding.changes == ()
+    assert [(action.do, action.apply) for action in finding.actions] == [("wait 10 s", ("DO SLEEP(10)",))]
 
 
 def test_a_finding_without_a_change_or_action_is_dropped(make_rule: MakeRule) -> None:
@@ -92,16 +92,18 @@ def test_a_finding_without_a_change_or_action_is_dropped(make_rule: MakeRule) ->
 def test_a_change_to_the_present_value_is_not_advised(make_rule: MakeRule) -> None:
     there = {"setting": "innodb_old_blocks_pct", "value": 37}
     assert verdicts(advised(TWO, make_rule(change=[there]))) == ([], [])
-    [found] = advised(TWO, make_rule(change=[there, {"setting": "innodb_old_blocks_time", "value": 0}])).recommendations
-    assert [each.setting for each in found.changes] == ["innodb_old_blocks_time"]
+    [finding] = advised(
+        TWO, make_rule(change=[there, {"setting": "innodb_old_blocks_time", "value": 0}])
+    ).recommendations
+    assert [change.setting for change in finding.changes] == ["innodb_old_blocks_time"]
 
 
 def test_an_action_fits_the_cloud_service(make_rule: MakeRule) -> None:
     acting = make_rule(action=[{"do": "stop", "apply": ["SET GLOBAL innodb_fast_shutdown = 0"]}])
     rds = replace(server(), managed="rds")
-    [found] = advised(Window((snapshot(10, of=rds), snapshot(20, of=rds))), acting).recommendations
-    assert found.actions[0].apply == ()
-    assert "DB parameter group" in found.actions[0].do
+    [finding] = advised(Window((snapshot(10, of=rds), snapshot(20, of=rds))), acting).recommendations
+    assert finding.actions[0].apply == ()
+    assert "DB parameter group" in finding.actions[0].do
 
 
 def test_a_name_is_quoted_as_sql_quotes_it(make_rule: MakeRule) -> None:
@@ -114,7 +116,7 @@ def test_a_name_is_quoted_as_sql_quotes_it(make_rule: MakeRule) -> None:
     sizes = IndexSizes({Index(table.schema, table.table, "PRIMARY"): IndexSize(100, 90, 1_000)}, 0)
     window = scanning(0, 1, 2, index_sizes=sizes)
     window = Window(
-        tuple(each.with_section(TABLE_SCANS, {table: 2_000 * n}) for n, each in enumerate(window.snapshots))
+        tuple(snapshot.with_section(TABLE_SCANS, {table: 2_000 * n}) for n, snapshot in enumerate(window.snapshots))
     )
-    [found] = advised(window, check).recommendations
-    assert found.actions[0].apply == ("SELECT 1 FROM `sh``op`.`or ders`",)
+    [finding] = advised(window, check).recommendations
+    assert finding.actions[0].apply == ("SELECT 1 FROM `sh``op`.`or ders`",)

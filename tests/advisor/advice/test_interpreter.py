@@ -50,8 +50,8 @@ def test_a_rule_that_lacks_a_section_is_blind_and_says_why(make_rule: MakeRule, 
 def test_a_known_condition_settles_a_rule_that_lacks_a_section(make_rule: MakeRule, keys: dict[str, Any]) -> None:
     rule = make_rule(needs=["pools"], **keys)
     assert verdicts(advised(TWO, rule)) == ([], [])
-    [told] = evaluate([rule], TWO)
-    assert [refusal.key for refusal in told.refusals] == [*keys]
+    [evaluation] = evaluate([rule], TWO)
+    assert [refusal.key for refusal in evaluation.refusals] == [*keys]
     assert verdicts(advised(Window((snapshot(10),)), rule))[1] == [("plain", "pools"), ("plain", "window")]
 
 
@@ -170,7 +170,7 @@ def test_a_rule_that_fails_is_reported_as_failed(make_rule: MakeRule, keys: dict
     assert failed.rule == "plain"
     assert reason in failed.reason
     assert advice.blind == ()
-    assert [found.rule for found in advice.recommendations] == ["other"]
+    assert [finding.rule for finding in advice.recommendations] == ["other"]
 
 
 @pytest.mark.parametrize(
@@ -194,8 +194,8 @@ def test_a_let_that_fails_or_takes_its_time_leaves_the_others_their_advice(
     when = f"{last} == 'none'" if len(let) == 1 else f"{last} > 1.0"
     broken = make_rule(let=let, when=[when], budget_seconds=1e-6)
     advice = advised(window, broken, make_rule(id="other"))
-    assert [found.rule for found in advice.recommendations] == ["other"]
-    assert [*(each.rule for each in advice.failed), *(each.rule for each in advice.blind)] == ["plain"]
+    assert [finding.rule for finding in advice.recommendations] == ["other"]
+    assert [*(failed.rule for failed in advice.failed), *(blind.rule for blind in advice.blind)] == ["plain"]
 
 
 def test_rules_that_took_the_time_of_all_leave_the_others_a_little(make_rule: MakeRule) -> None:
@@ -218,7 +218,7 @@ BUSIER = "scan.passes >= 0.4"
 
 
 @pytest.mark.parametrize(
-    ("parts", "found"),
+    ("parts", "firing"),
     [
         ((BUSY,) * 8, ["plain"]),
         ((BUSY,) * 5 + (QUIET,) * 3, ["plain"]),
@@ -227,11 +227,11 @@ BUSIER = "scan.passes >= 0.4"
     ],
 )
 def test_a_finding_needs_its_lasting_condition_in_enough_slices(
-    make_rule: MakeRule, parts: tuple[float, ...], found: list[str]
+    make_rule: MakeRule, parts: tuple[float, ...], firing: list[str]
 ) -> None:
     window = scanning(*(sum(parts[:n]) for n in range(len(parts) + 1)))
     check = make_rule(**lasting(BUSIER, share=0.6))
-    assert verdicts(advised(window, check))[0] == found
+    assert verdicts(advised(window, check))[0] == firing
 
 
 def test_a_finding_clears_later_than_it_came(make_rule: MakeRule) -> None:
@@ -242,8 +242,8 @@ def test_a_finding_clears_later_than_it_came(make_rule: MakeRule) -> None:
         window = scanning(*(sum(parts[:n]) for n in range(9)))
         return evaluation.advise((check,), window, findings=findings)
 
-    [found] = advice(5, frozenset()).recommendations
-    findings = frozenset({found.fingerprint})
+    [finding] = advice(5, frozenset()).recommendations
+    findings = frozenset({finding.fingerprint})
     assert advice(4, frozenset()).recommendations == ()
     assert [len(advice(busy, findings).recommendations) for busy in (4, 3, 2)] == [1, 1, 0]
     assert advice(4, frozenset({"0" * 16})).recommendations == ()
@@ -264,7 +264,7 @@ def test_a_rule_that_runs_out_of_time_says_how_many_items_are_left(make_rule: Ma
     )
     hasty = make_rule(for_each="scans", needs=["table_scans"], budget_seconds=1e-6)
     advice = advised(window, hasty, make_rule(id="other"))
-    assert [found.rule for found in advice.recommendations].count("plain") == 1
+    assert [finding.rule for finding in advice.recommendations].count("plain") == 1
     [blind] = advice.blind
     assert (blind.rule, blind.lacks) == ("plain", "time")
     assert blind.reason == "1 of 50 took its 1e-06 s: the others were not looked at"
@@ -288,6 +288,6 @@ def test_the_time_of_all_rules_bounds_each_rule(make_rule: MakeRule, monkeypatch
         for_each="scans", needs=["table_scans"], choose={"model": "lru", "setting": "innodb_old_blocks_pct"}
     )
     advice = evaluation.advise([choosing], scanning(0, 1, 2, 3), seconds=0.0)
-    assert [(each.lacks, each.reason) for each in advice.blind] == [
+    assert [(blind.lacks, blind.reason) for blind in advice.blind] == [
         ("time", "the model took longer than the rule's time")
     ]

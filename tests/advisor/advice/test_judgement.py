@@ -33,30 +33,32 @@ def history(*reads: int, **sections: Any) -> list[Any]:
 
 
 def judged(rule: Rule, snapshots: list[Any], before: Judgement | None = None, **options: Any) -> Judgement:
-    kept = {} if before is None else {rule.id: before}
-    [found] = judge([rule], Window.of(snapshots, 3600), before=kept, **options)
-    return found
+    last = {} if before is None else {rule.id: before}
+    [judgement] = judge([rule], Window.of(snapshots, 3600), before=last, **options)
+    return judgement
 
 
 def findings(judgement: Judgement) -> list[Recommendation]:
-    return [each.verdict for each in judgement.evaluations if isinstance(each.verdict, Recommendation)]
+    return [
+        evaluation.verdict for evaluation in judgement.evaluations if isinstance(evaluation.verdict, Recommendation)
+    ]
 
 
 def test_minutes_that_drown_in_the_mean_of_an_hour_are_found_with_their_begin(make_rule: MakeRule) -> None:
     snapshots = history(*[0] * 318, *[11_400] * 42)
     rule, begin = make_rule(**READING), snapshots[318].at
     assert findings(judged(rule, snapshots, recent=False)) == []
-    [found] = findings(judged(rule, snapshots))
-    assert (found.watched_seconds, found.trend) == (300.0, "worse")
-    assert found.since is not None
-    assert begin - 450 <= found.since <= begin
-    assert found.judged_at == snapshots[-1].at
+    [finding] = findings(judged(rule, snapshots))
+    assert (finding.watched_seconds, finding.trend) == (300.0, "worse")
+    assert finding.since is not None
+    assert begin - 450 <= finding.since <= begin
+    assert finding.judged_at == snapshots[-1].at
 
 
 def test_a_finding_begins_within_the_last_minutes_where_it_does(make_rule: MakeRule) -> None:
     snapshots = history(*[0] * 340, *[11_400] * 20)
-    [found] = findings(judged(make_rule(**READING), snapshots))
-    assert found.since == pytest.approx(snapshots[340].at, abs=40)
+    [finding] = findings(judged(make_rule(**READING), snapshots))
+    assert finding.since == pytest.approx(snapshots[340].at, abs=40)
 
 
 @pytest.mark.parametrize(
@@ -66,22 +68,22 @@ def test_a_finding_begins_within_the_last_minutes_where_it_does(make_rule: MakeR
 def test_the_trend_is_the_last_minutes_beside_the_hour(
     make_rule: MakeRule, earlier: int, of_late: int, trend: str
 ) -> None:
-    [found] = findings(judged(make_rule(**READING), history(*[earlier] * 330, *[of_late] * 30)))
-    assert found.trend == trend
-    assert found.watched_seconds == (300.0 if trend == "worse" else 3600.0)
+    [finding] = findings(judged(make_rule(**READING), history(*[earlier] * 330, *[of_late] * 30)))
+    assert finding.trend == trend
+    assert finding.watched_seconds == (300.0 if trend == "worse" else 3600.0)
 
 
 def test_a_short_window_has_no_trend(make_rule: MakeRule) -> None:
-    [found] = findings(judged(make_rule(**READING), history(*[11_400] * 30)))
-    assert (found.trend, found.watched_seconds) == (None, 300.0)
+    [finding] = findings(judged(make_rule(**READING), history(*[11_400] * 30)))
+    assert (finding.trend, finding.watched_seconds) == (None, 300.0)
 
 
 def test_a_trend_of_what_is_not_known_over_the_last_minutes_is_not_known(make_rule: MakeRule) -> None:
     """The last scan was six minutes ago."""
     passes = [*range(100), *[99] * 37]
     snapshots = [scanned(STEP * k, n, n * 11_400) for k, n in enumerate(passes)]
-    [found] = findings(judged(make_rule(**READING), snapshots))
-    assert (found.trend, found.watched_seconds) == (None, 1360.0)
+    [finding] = findings(judged(make_rule(**READING), snapshots))
+    assert (finding.trend, finding.watched_seconds) == (None, 1360.0)
 
 
 def test_a_finding_appears_once_while_one_sample_in_five_says_no(make_rule: MakeRule) -> None:
@@ -91,9 +93,9 @@ def test_a_finding_appears_once_while_one_sample_in_five_says_no(make_rule: Make
     made: list[bool] = []
     for number in range(12, len(snapshots) + 1):
         before = judged(rule, snapshots[:number], before)
-        [found] = findings(before)
-        seen.append(found.since or 0.0)
-        made.append(found.judged_at == snapshots[number - 1].at)
+        [finding] = findings(before)
+        seen.append(finding.since or 0.0)
+        made.append(finding.judged_at == snapshots[number - 1].at)
     assert not all(made)  # without what stands it would have been away
     assert seen == sorted(seen, reverse=True)
 
@@ -108,7 +110,7 @@ def test_a_finding_clears_once_it_was_missing_for_so_long(make_rule: MakeRule) -
         if not findings(before):
             missing.append(snapshots[number - 1].at)
     assert missing[0] - snapshots[31].at == CLEAR_SECONDS
-    assert missing == [each.at for each in snapshots if each.at >= missing[0]]
+    assert missing == [snapshot.at for snapshot in snapshots if snapshot.at >= missing[0]]
 
 
 def test_a_finding_stands_while_its_rule_is_blind_for_a_moment(make_rule: MakeRule) -> None:
@@ -118,8 +120,8 @@ def test_a_finding_stands_while_its_rule_is_blind_for_a_moment(make_rule: MakeRu
         310, 31, 31 * 11_400, table_scans=None, outcomes={"table_scans": ReadOutcome(0, 5, "deadline", "slow")}
     )
     after = judged(rule, [*snapshots, blind], before)
-    assert [each.judged_at for each in findings(after)] == [snapshots[-1].at]
-    assert {type(each.verdict).__name__ for each in after.evaluations} == {"Blind", "Recommendation"}
+    assert [finding.judged_at for finding in findings(after)] == [snapshots[-1].at]
+    assert {type(evaluation.verdict).__name__ for evaluation in after.evaluations} == {"Blind", "Recommendation"}
 
 
 def test_a_blind_spot_is_a_state_and_clears_at_once(make_rule: MakeRule) -> None:
@@ -136,7 +138,7 @@ def test_a_blind_spot_is_a_state_and_clears_at_once(make_rule: MakeRule) -> None
 def test_no_rule_judges_an_instant(make_rule: MakeRule) -> None:
     rule = make_rule(when=["window.seconds > 0.0"])
     instant = judged(rule, [snapshot(10.0), snapshot(10.2)])
-    [blind] = [each.verdict for each in instant.evaluations]
+    [blind] = [evaluation.verdict for evaluation in instant.evaluations]
     assert blind is not None
     assert (getattr(blind, "lacks", ""), getattr(blind, "reason", "")) == (
         "window",

@@ -40,20 +40,20 @@ def altered(name: str) -> tuple[Window, Remembered]:
     return window, alteration.memory.remembered(window)
 
 
-def found(advice: Advice) -> tuple[list[str], list[str]]:
+def rules_of(advice: Advice) -> tuple[list[str], list[str]]:
     """Of the two rules, those that are recommended, and those that are overruled."""
     pair = (RULE, OTHER)
     return (
-        [each.rule for each in advice.recommendations if each.rule in pair],
-        [each.recommendation.rule for each in advice.overruled if each.recommendation.rule in pair],
+        [finding.rule for finding in advice.recommendations if finding.rule in pair],
+        [aside.recommendation.rule for aside in advice.overruled if aside.recommendation.rule in pair],
     )
 
 
 def test_a_larger_and_a_smaller_pool_are_never_advised_together() -> None:
     window, remembered = altered("mysql-9.7/hot-set-exceeds-pool")
-    rules = [each for each in check.load(RULES_FOLDER) if each.id in (RULE, OTHER)]
-    assert found(evaluation.advise([rules[0]], window, remembered=remembered)) == ([RULE], [])
-    assert found(evaluation.advise(rules, window, remembered=remembered)) == ([OTHER], [RULE])
+    rules = [rule for rule in check.load(RULES_FOLDER) if rule.id in (RULE, OTHER)]
+    assert rules_of(evaluation.advise([rules[0]], window, remembered=remembered)) == ([RULE], [])
+    assert rules_of(evaluation.advise(rules, window, remembered=remembered)) == ([OTHER], [RULE])
 
 
 async def test_the_service_gives_the_rules_the_memory_as_it_is_now(tmp_path: Path) -> None:
@@ -86,6 +86,6 @@ async def test_the_service_remembers_the_curve_of_the_whole_window(tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["mysql-9.7/warm-pool", "mariadb-11.8/warm-pool"])
 def test_without_a_memory_the_rule_names_the_cure(name: str) -> None:
-    [rule] = [each for each in check.load(RULES_FOLDER) if each.id == RULE]
+    [rule] = [rule for rule in check.load(RULES_FOLDER) if rule.id == RULE]
     [blind] = evaluation.advise([rule], Window.of(Replay(capture(name)).history, float("inf"))).blind
     assert (blind.lacks, blind.cure) == ("spare.days", "run `serve --state-dir DIR` for three days")

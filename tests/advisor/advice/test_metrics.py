@@ -64,13 +64,15 @@ def samples(
 
 
 def named(text: str, name: str) -> list[tuple[dict[str, str], float]]:
-    return [(dict(labels), value) for (each, labels), value in values(text).items() if each == f"innodb_advisor_{name}"]
+    return [
+        (dict(labels), value) for (metric, labels), value in values(text).items() if metric == f"innodb_advisor_{name}"
+    ]
 
 
 def one(text: str, name: str, **labels: str) -> float | None:
     """The value of the series with these labels; None where there is none."""
-    found = [value for known, value in named(text, name) if known == labels]
-    return found[0] if found else None
+    matching = [value for known, value in named(text, name) if known == labels]
+    return matching[0] if matching else None
 
 
 def change(setting: str, to: int) -> Change:
@@ -78,7 +80,9 @@ def change(setting: str, to: int) -> Change:
     return Change(setting=setting, from_=1, to=to, dynamic=True, apply=(), rollback=(), persist=(), config=line)
 
 
-def found(subject: dict[str, str], *changes: Change, saved: float | None = None, rule: str = SCAN) -> Recommendation:
+def finding_of(
+    subject: dict[str, str], *changes: Change, saved: float | None = None, rule: str = SCAN
+) -> Recommendation:
     return Recommendation(
         rule=rule,
         severity=Severity.WARNING,
@@ -107,12 +111,12 @@ def test_a_recommendation_names_rule_severity_subject_and_setting() -> None:
 
 
 def test_a_recommendation_without_a_change_of_a_setting_names_none() -> None:
-    [(labels, value)] = samples(advice(found({})), "recommendation")
+    [(labels, value)] = samples(advice(finding_of({})), "recommendation")
     assert (labels["setting"], labels["subject"], value) == ("", "", 1.0)
 
 
 def test_a_recommendation_of_two_changes_is_two_series() -> None:
-    several = advice(found({}, change("innodb_io_capacity", 2000), change("innodb_flush_neighbors", 0)))
+    several = advice(finding_of({}, change("innodb_io_capacity", 2000), change("innodb_flush_neighbors", 0)))
     named = [labels["setting"] for labels, _ in samples(several, "recommendation")]
     assert named == ["innodb_io_capacity", "innodb_flush_neighbors"]
 
@@ -131,17 +135,17 @@ def test_the_same_change_with_the_same_sql_is_made_of_the_series_alone(name: str
     window = captured(name)
     given = advised(window)
     text = exposed(given)
-    assert any(each.changes for each in given.recommendations)
-    for each in given.recommendations:
-        subject = ".".join(each.subject.values())
-        confidence = one(text, "confidence", rule=each.rule, subject=subject)
-        assert confidence == each.confidence
-        for wanted in each.changes:
-            labels = {"rule": each.rule, "subject": subject, "setting": wanted.setting}
+    assert any(finding.changes for finding in given.recommendations)
+    for finding in given.recommendations:
+        subject = ".".join(finding.subject.values())
+        confidence = one(text, "confidence", rule=finding.rule, subject=subject)
+        assert confidence == finding.confidence
+        for wanted in finding.changes:
+            labels = {"rule": finding.rule, "subject": subject, "setting": wanted.setting}
             [info] = [
-                found
-                for found, _ in named(text, "recommendation_info")
-                if found.items() >= labels.items() and found["fingerprint"] == each.fingerprint
+                info
+                for info, _ in named(text, "recommendation_info")
+                if info.items() >= labels.items() and info["fingerprint"] == finding.fingerprint
             ]
             after = info["value"] or one(text, "recommended_value", **labels)
             before = info["from"] or one(text, "setting_value", **labels)
@@ -150,31 +154,33 @@ def test_the_same_change_with_the_same_sql_is_made_of_the_series_alone(name: str
 
 
 def test_a_recommendation_without_a_change_still_tells_its_fingerprint() -> None:
-    told = found({"cure": "GRANT PROCESS ON *.* TO a"})
-    [(labels, _)] = samples(advice(told), "recommendation_info")
+    finding = finding_of({"cure": "GRANT PROCESS ON *.* TO a"})
+    [(labels, _)] = samples(advice(finding), "recommendation_info")
     assert labels == {
         "rule": SCAN,
         "subject": "GRANT PROCESS ON *.* TO a",
         "setting": "",
         "from": "",
         "value": "",
-        "fingerprint": told.fingerprint,
+        "fingerprint": finding.fingerprint,
     }
-    assert samples(advice(told), "recommended_value") == samples(advice(told), "setting_value") == []
+    assert samples(advice(finding), "recommended_value") == samples(advice(finding), "setting_value") == []
 
 
 def test_words_are_labels_and_numbers_are_values() -> None:
     word = change("innodb_change_buffering", 0).model_copy(update={"from_": None, "to": "all"})
-    told = found({}, word, change("innodb_io_capacity", 2000))
-    info = {labels["setting"]: (labels["from"], labels["value"]) for labels, _ in samples(advice(told), INFO)}
+    finding = finding_of({}, word, change("innodb_io_capacity", 2000))
+    info = {labels["setting"]: (labels["from"], labels["value"]) for labels, _ in samples(advice(finding), INFO)}
     assert info == {"innodb_change_buffering": ("", "all"), "innodb_io_capacity": ("", "")}
     for name, number in (("recommended_value", 2000), ("setting_value", 1)):
-        [(labels, value)] = samples(advice(told), name)
+        [(labels, value)] = samples(advice(finding), name)
         assert (labels["setting"], value) == ("innodb_io_capacity", number)
 
 
 def test_a_new_number_makes_no_new_series() -> None:
-    one_fit, next_fit = (values(exposed(advice(found({}, change("innodb_io_capacity", to))))) for to in (2000, 2100))
+    one_fit, next_fit = (
+        values(exposed(advice(finding_of({}, change("innodb_io_capacity", to))))) for to in (2000, 2100)
+    )
     assert one_fit.keys() == next_fit.keys()
     assert one_fit != next_fit
 
@@ -183,11 +189,14 @@ def test_findings_whose_labels_are_the_same_are_one_series() -> None:
     one, two = {"schema": "a.b", "table": "c"}, {"schema": "a", "table": "b.c"}
     pct = change("innodb_old_blocks_pct", 60), change("innodb_old_blocks_pct", 70)
     alike = advice(
-        *(found(subject, each, saved=saved) for subject, each, saved in zip((one, two), pct, (3.0, 2.0), strict=True)),
-        suppressed=tuple(SetAside(recommendation=found(each), reason="") for each in (one, two)),
+        *(
+            finding_of(subject, change, saved=saved)
+            for subject, change, saved in zip((one, two), pct, (3.0, 2.0), strict=True)
+        ),
+        suppressed=tuple(SetAside(recommendation=finding_of(subject), reason="") for subject in (one, two)),
         failed=(Failed(rule=SCAN, reason="for a"), Failed(rule=SCAN, reason="for b")),
     )
-    assert len({each.fingerprint for each in alike.recommendations}) == 2
+    assert len({finding.fingerprint for finding in alike.recommendations}) == 2
     for name in ("recommendation", "suppressed", "recommendation_page_info"):  # samples refuses what is there twice
         [(labels, value)] = samples(alike, name, links=LINKS)
         assert (labels["subject"], value) == ("a.b.c", 1.0)
@@ -197,7 +206,7 @@ def test_findings_whose_labels_are_the_same_are_one_series() -> None:
 
 
 def test_each_recommendation_is_linked_to_the_page_also_if_it_is_suppressed() -> None:
-    shop, other = found({"schema": "shop", "table": "orders"}), found({})
+    shop, other = finding_of({"schema": "shop", "table": "orders"}), finding_of({})
     given = advice(shop, suppressed=(SetAside(recommendation=other, reason=""),))
     assert samples(given, "page_info", links=LINKS) == [({"url": LINKS.page}, 1.0)]
     assert samples(None, "page_info", links=LINKS) == [({"url": LINKS.page}, 1.0)]
@@ -212,7 +221,7 @@ def test_each_recommendation_is_linked_to_the_page_also_if_it_is_suppressed() ->
 
 @pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mariadb-11.8/idle", "mysql-5.6/idle", "odd names"])
 def test_promtool_accepts_the_metrics(name: str) -> None:
-    odd = advice(found({"schema": 'a"b\\', "table": "c\nd\u00e9{}"}, saved=1.0), found({"schema": "x"}))
+    odd = advice(finding_of({"schema": 'a"b\\', "table": "c\nd\u00e9{}"}, saved=1.0), finding_of({"schema": "x"}))
     text = exposed(odd if name == "odd names" else advised(captured(name)), links=LINKS)
     assert "innodb_advisor_rule_blind" in text
     assert promtool_says(text) == ""
@@ -222,7 +231,7 @@ def test_the_saving_is_in_bytes_a_second() -> None:
     window = captured("mysql-9.7/repeated-scan")
     known = samples(advised(window), "predicted_read_bytes_saved_per_second")
     [saved] = [value for labels, value in known if labels == {"rule": SCAN, "subject": "shop.orders"}]
-    [scan] = [each for each in advised(window).recommendations if each.rule == SCAN]
+    [scan] = [finding for finding in advised(window).recommendations if finding.rule == SCAN]
     [passes] = [item.value for item in scan.evidence if item.name == "passes"]
     assert scan.effect is not None
     assert scan.effect.now is not None
@@ -233,7 +242,7 @@ def test_the_saving_is_in_bytes_a_second() -> None:
 def test_every_rule_says_whether_it_is_blind_or_broken() -> None:
     given = advised(captured("mariadb-11.8/idle"))
     blind = {labels["rule"]: value for labels, value in samples(given, "rule_blind")}
-    assert set(blind) == {each.id for each in BOOK.rules}
+    assert set(blind) == {rule.id for rule in BOOK.rules}
     # A pool with free pages settles it, although no scans are known.
     assert (blind[SCAN], blind["count-has-no-small-index"]) == (0.0, 1.0)
     assert {labels["rule"]: value for labels, value in samples(given, "rule_failed")} == dict.fromkeys(blind, 0.0)

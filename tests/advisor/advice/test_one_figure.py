@@ -22,7 +22,7 @@ from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 from lab.harness.watch import RULES_FOLDER, rules
 
-OF_THE_MODEL = tuple(each for each in rules() if each.file.choose is not None)
+OF_THE_MODEL = tuple(rule for rule in rules() if rule.file.choose is not None)
 BOOK = Rulebook(RULES_FOLDER)
 PER_PASS = "pages read per pass"
 
@@ -32,9 +32,9 @@ FIRING = sorted({case.recording for rule in OF_THE_MODEL for case in cases.load(
 
 
 def chosen(advice: Advice) -> Iterator[tuple[Rule, Recommendation]]:
-    for found in (*advice.recommendations, *(each.recommendation for each in advice.overruled)):
-        if found.effect is not None and found.effect.model is not None:
-            yield next(each for each in OF_THE_MODEL if each.id == found.rule), found
+    for finding in (*advice.recommendations, *(aside.recommendation for aside in advice.overruled)):
+        if finding.effect is not None and finding.effect.model is not None:
+            yield next(rule for rule in OF_THE_MODEL if rule.id == finding.rule), finding
 
 
 @pytest.fixture(scope="module", params=FIRING, ids=lambda path: f"{path.parts[-3]}/{path.parts[-2]}")
@@ -51,46 +51,46 @@ def test_each_capture_has_advice(case: tuple[Window, Advice]) -> None:
 def test_the_effect_starts_from_what_was_measured(case: tuple[Window, Advice]) -> None:
     window, advice = case
     known = facts(window)
-    for _, found in chosen(advice):
-        assert found.effect is not None
-        assert found.effect.now is not None
-        if found.effect.quantity == PER_PASS:
-            [scan] = [each for each in known.lists["scans"] if each.subject == found.subject]
-            assert found.effect.now == round(scan.pages_read_last_pass or 0.0)
+    for _, finding in chosen(advice):
+        assert finding.effect is not None
+        assert finding.effect.now is not None
+        if finding.effect.quantity == PER_PASS:
+            [scan] = [scan for scan in known.lists["scans"] if scan.subject == finding.subject]
+            assert finding.effect.now == round(scan.pages_read_last_pass or 0.0)
         else:
-            assert found.effect.now == pytest.approx(known.pool.pages_read_per_second, rel=0.1)
+            assert finding.effect.now == pytest.approx(known.pool.pages_read_per_second, rel=0.1)
 
 
 def test_the_evidence_shows_where_the_effect_starts(case: tuple[Window, Advice]) -> None:
     """On MySQL 5.7, the last pass and a part of the next read 9,708 pages of a file; the table has 9,065."""
-    for rule, found in chosen(case[1]):
-        evidence = {item.name: item.value for item in found.evidence}
-        assert found.effect is not None
+    for rule, finding in chosen(case[1]):
+        evidence = {item.name: item.value for item in finding.evidence}
+        assert finding.effect is not None
         if "pages_read_last_pass" in evidence:
-            assert evidence["pages_read_last_pass"] == pytest.approx(found.effect.now, abs=0.5)
+            assert evidence["pages_read_last_pass"] == pytest.approx(finding.effect.now, abs=0.5)
         else:
-            assert found.effect.quantity != PER_PASS, rule.id
+            assert finding.effect.quantity != PER_PASS, rule.id
 
 
 def test_alternatives_start_where_the_effect_starts(case: tuple[Window, Advice]) -> None:
-    for _, found in chosen(case[1]):
-        assert found.effect is not None
-        for other in found.alternatives:
-            if other.effect.quantity == found.effect.quantity:
-                assert other.effect.now == found.effect.now
+    for _, finding in chosen(case[1]):
+        assert finding.effect is not None
+        for other in finding.alternatives:
+            if other.effect.quantity == finding.effect.quantity:
+                assert other.effect.now == finding.effect.now
             assert other.others is not None
-            assert found.others is not None
-            assert other.others.now == found.others.now
+            assert finding.others is not None
+            assert other.others.now == finding.others.now
 
 
 def test_the_error_covers_the_models_deviation_and_is_never_nothing(case: tuple[Window, Advice]) -> None:
-    for _, found in chosen(case[1]):
-        by_model = [item.value for item in found.evidence if item.name.endswith("by_the_model")]
-        for effect in (found.effect, *(each.effect for each in found.alternatives)):
+    for _, finding in chosen(case[1]):
+        by_model = [item.value for item in finding.evidence if item.name.endswith("by_the_model")]
+        for effect in (finding.effect, *(alternative.effect for alternative in finding.alternatives)):
             assert effect is not None
             assert effect.now
             assert effect.error
-            if by_model and effect is found.effect:
+            if by_model and effect is finding.effect:
                 assert effect.error * effect.now >= abs(float(by_model[0]) - effect.now) * 0.99 - 1
 
 
@@ -103,27 +103,27 @@ def test_the_saved_bytes_are_the_effects(case: tuple[Window, Advice]) -> None:
         for sample in family.samples
         if family.name == "innodb_advisor_predicted_read_bytes_saved_per_second"
     }
-    for _, found in chosen(advice):
-        effect = found.effect
+    for _, finding in chosen(advice):
+        effect = finding.effect
         assert effect is not None
         assert effect.now is not None
         rate = 1.0
         if effect.quantity == PER_PASS:
-            [scan] = [each for each in known.lists["scans"] if each.subject == found.subject]
+            [scan] = [scan for scan in known.lists["scans"] if scan.subject == finding.subject]
             rate = (scan.passes_per_hour or 0.0) / 3600
         saved = (effect.now - effect.predicted) * rate * (known.pool.page_bytes or 0.0)
         assert effect.read_bytes_saved_per_second == pytest.approx(saved, rel=0.01)
-        if found in advice.recommendations:
-            assert exposed[found.rule, ".".join(found.subject.values())] == effect.read_bytes_saved_per_second
+        if finding in advice.recommendations:
+            assert exposed[finding.rule, ".".join(finding.subject.values())] == effect.read_bytes_saved_per_second
 
 
 def test_every_text_has_the_effect_of_the_json(case: tuple[Window, Advice]) -> None:
-    for _, found in chosen(case[1]):
-        assert found.effect is not None
-        said = amount(found.effect)
+    for _, finding in chosen(case[1]):
+        assert finding.effect is not None
+        amount_text = amount(finding.effect)
         for shown in (
-            text.text(documents.finding(found)),
-            markdown(documents.finding(found)),
-            annotations_of(found, "", Links("http://a"))["description"],
+            text.text(documents.finding(finding)),
+            markdown(documents.finding(finding)),
+            annotations_of(finding, "", Links("http://a"))["description"],
         ):
-            assert said in " ".join(shown.split())
+            assert amount_text in " ".join(shown.split())

@@ -56,7 +56,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> NoRules:
 
 def replayed(rule_set: RuleSet, snapshots: Sequence[Snapshot]) -> Ledger:
     replaying = Replaying(rule_set, Ledger(window_seconds=8.0))
-    assert list(replaying.replay(snapshots)) == [each.at for each in snapshots]
+    assert list(replaying.replay(snapshots)) == [snapshot.at for snapshot in snapshots]
     return replaying.ledger
 
 
@@ -70,15 +70,19 @@ def test_advice_that_was_followed_is_graded_by_what_was_read_afterwards(
     assert outcome.measured is not None
     assert (outcome.promise.predicted, outcome.measured.after) == (0, 0)
     assert outcome.measured.before == pytest.approx(2701, rel=0.01)
-    assert RULE in {each.rule for each in ledger.findings.values()}
+    assert RULE in {finding.rule for finding in ledger.findings.values()}
 
 
 def test_the_rules_judge_before_the_change_and_at_the_end(
     rule_set: RuleSet, followed: Sequence[Snapshot], judged: NoRules
 ) -> None:
     replayed(rule_set, followed)
-    changed = next(each.at for each in followed if each.setting("innodb_old_blocks_pct") == "73")
-    assert judged.at == [followed[0].at, max(each.at for each in followed if each.at < changed), followed[-1].at]
+    changed = next(snapshot.at for snapshot in followed if snapshot.setting("innodb_old_blocks_pct") == "73")
+    assert judged.at == [
+        followed[0].at,
+        max(snapshot.at for snapshot in followed if snapshot.at < changed),
+        followed[-1].at,
+    ]
 
 
 def test_recordings_that_follow_each_other_make_the_ledger_of_one(
@@ -110,7 +114,7 @@ def test_a_restart_forgets_findings_that_stood(rule_set: RuleSet, followed: Sequ
     replaying = Replaying(rule_set, Ledger(window_seconds=8.0))
     list(replaying.replay(followed))
     last = replaying.ledger.findings["a63178a321b3b23c"].last_seen
-    assert last < next(each.at for each in followed if each.setting("innodb_old_blocks_pct") == "73")
+    assert last < next(snapshot.at for snapshot in followed if snapshot.setting("innodb_old_blocks_pct") == "73")
 
 
 def test_a_promise_that_was_far_off_is_missed(make_rule: Callable[..., Rule], followed: Sequence[Snapshot]) -> None:

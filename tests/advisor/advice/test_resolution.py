@@ -21,17 +21,17 @@ from advisor.render.markdown import markdown
 from advisor.rules import check
 from advisor.rules.rulebook import Rulebook, RuleSet
 from tests.advisor.building import RULES_FOLDER, capture, captured
-from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, closed, found, opened, unasked
+from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, closed, opened, remembered, unasked
 
 MakeRule = Callable[..., check.Rule]
 
 
 def rule_set(*rules: check.Rule) -> RuleSet:
-    return RuleSet(rules, dict.fromkeys((each.id for each in rules), "built-in"), (), AT)
+    return RuleSet(rules, dict.fromkeys((rule.id for rule in rules), "built-in"), (), AT)
 
 
 def assessed(window: Window, rules: RuleSet) -> Assessment:
-    judgements = {each.rule: each for each in judge(rules.rules, window)}
+    judgements = {judgement.rule: judgement for judgement in judge(rules.rules, window)}
     return assess(judgements, window, rules)
 
 
@@ -41,17 +41,17 @@ def idle() -> Assessment:
     return assessed(captured("mysql-9.7/small-table-scan"), rule_set(check.load_file(RULES_FOLDER / f"{RULE}.yaml")))
 
 
-def told(**values: Any) -> RememberedFinding:
-    return found(**{"rule_version": "", "first_seen": 100.0, "last_seen": 200.0, "resolved_at": 300.0, **values})
+def gone_finding(**values: Any) -> RememberedFinding:
+    return remembered(**{"rule_version": "", "first_seen": 100.0, "last_seen": 200.0, "resolved_at": 300.0, **values})
 
 
-def said(each: RememberedFinding, last: Assessment | None, *entries: Any, problem: str = "") -> GoneFinding:
-    return gone(each, Ledger.of([each, *entries]), last, problem)
+def answer_of(finding: RememberedFinding, last: Assessment | None, *entries: Any, problem: str = "") -> GoneFinding:
+    return gone(finding, Ledger.of([finding, *entries]), last, problem)
 
 
 def test_the_condition_that_does_not_hold_is_named_with_its_values(idle: Assessment) -> None:
-    here = told()
-    answer = said(here, idle)
+    here = gone_finding()
+    answer = answer_of(here, idle)
     assert answer.resolved_at == 300.0
     assert answer.because.endswith(
         "now when `scan.pages > pool.old_target_pages` is false (scan.pages = 1,507, pool.old_target_pages = 2,645)"
@@ -60,19 +60,19 @@ def test_the_condition_that_does_not_hold_is_named_with_its_values(idle: Assessm
 
 
 def test_a_table_that_is_not_scanned_any_more_is_named(idle: Assessment) -> None:
-    elsewhere = told(subject={"schema": "shop", "table": "items"}, last_seen=2e10)
-    assert said(elsewhere, idle).because == "there is no shop.items among scans now"
+    elsewhere = gone_finding(subject={"schema": "shop", "table": "items"}, last_seen=2e10)
+    assert answer_of(elsewhere, idle).because == "there is no shop.items among scans now"
 
 
 def test_it_is_resolved_before_the_ledger_took_it(idle: Assessment) -> None:
-    assert said(told(resolved_at=None), idle).resolved_at == idle.advice.at
+    assert answer_of(gone_finding(resolved_at=None), idle).resolved_at == idle.advice.at
 
 
 def test_a_blind_rule_resolves_nothing() -> None:
     last = assessed(
         captured("mariadb-10.11/read-ahead-wasted"), rule_set(check.load_file(RULES_FOLDER / f"{RULE}.yaml"))
     )
-    answer = said(told(resolved_at=None, last_seen=2e10), last)
+    answer = answer_of(gone_finding(resolved_at=None, last_seen=2e10), last)
     assert answer.resolved_at is None
     assert "its rule is blind now: table_scans: performance_schema is OFF" in answer.because
 
@@ -80,7 +80,7 @@ def test_a_blind_rule_resolves_nothing() -> None:
 def test_a_rule_that_fails_resolves_nothing(make_rule: MakeRule) -> None:
     rule = make_rule(evidence=[{"name": "none", "value": "1.0 / 0.0", "source": "nowhere"}])
     last = assessed(captured("mysql-9.7/idle"), rule_set(rule))
-    answer = said(told(rule="plain", subject={}, resolved_at=None, last_seen=2e10), last)
+    answer = answer_of(gone_finding(rule="plain", subject={}, resolved_at=None, last_seen=2e10), last)
     assert (answer.resolved_at, answer.because) == (
         None,
         "its rule fails now: the rule failed: a value is inf: a division by zero?",
@@ -88,14 +88,14 @@ def test_a_rule_that_fails_resolves_nothing(make_rule: MakeRule) -> None:
 
 
 def test_a_rule_that_was_removed_or_changed_is_named(idle: Assessment) -> None:
-    assert said(told(rule="gone", last_seen=2e10), idle).because == "there is no rule gone any more"
-    assert said(told(rule_version="1"), idle).because.count("its rule was changed") == 1
+    assert answer_of(gone_finding(rule="gone", last_seen=2e10), idle).because == "there is no rule gone any more"
+    assert answer_of(gone_finding(rule_version="1"), idle).because.count("its rule was changed") == 1
 
 
 def test_a_restart_is_named(idle: Assessment) -> None:
     booted = idle.snapshot.at - (idle.snapshot.sections["status"] or {})["uptime"]
-    assert said(told(last_seen=booted - 60), idle).because.startswith("the server restarted; ")
-    assert "restarted" not in said(told(last_seen=booted + 1), idle).because
+    assert answer_of(gone_finding(last_seen=booted - 60), idle).because.startswith("the server restarted; ")
+    assert "restarted" not in answer_of(gone_finding(last_seen=booted + 1), idle).because
 
 
 @pytest.mark.parametrize(
@@ -113,23 +113,26 @@ def test_a_restart_is_named(idle: Assessment) -> None:
     ],
 )
 def test_what_was_changed_in_between_comes_first(idle: Assessment, outcome: Any, because: str) -> None:
-    here = told(last_seen=AT, resolved_at=AT + 90)
-    assert said(here, idle, outcome).because.split("; now")[0].split("; the")[0].split("; there")[0] == because
-    for other in (told(last_seen=AT, resolved_at=AT + 30), told(last_seen=AT + 70, resolved_at=AT + 90)):
-        assert because not in said(other, idle, outcome).because
+    here = gone_finding(last_seen=AT, resolved_at=AT + 90)
+    assert answer_of(here, idle, outcome).because.split("; now")[0].split("; the")[0].split("; there")[0] == because
+    for other in (
+        gone_finding(last_seen=AT, resolved_at=AT + 30),
+        gone_finding(last_seen=AT + 70, resolved_at=AT + 90),
+    ):
+        assert because not in answer_of(other, idle, outcome).because
 
 
 def test_while_the_server_is_away_it_says_so_and_what_is_remembered() -> None:
-    answer = said(told(last_seen=AT, resolved_at=AT + 90), None, closed(), problem="Connection refused")
+    answer = answer_of(gone_finding(last_seen=AT, resolved_at=AT + 90), None, closed(), problem="Connection refused")
     assert answer.because == (
         "followed: predicted 0, measured 12 pages read per pass; nothing is known of the server now: Connection refused"
     )
     assert (answer.resolved_at, answer.outcomes) == (AT + 90, (closed(),))
-    assert said(told(resolved_at=None), None).resolved_at is None
+    assert answer_of(gone_finding(resolved_at=None), None).resolved_at is None
 
 
 def test_text_and_markdown_have_all_of_it() -> None:
-    answer = said(told(last_seen=AT, resolved_at=AT + 90), None, closed(), problem="a*b")
+    answer = answer_of(gone_finding(last_seen=AT, resolved_at=AT + 90), None, closed(), problem="a*b")
     plain, marked = text.text(outcomes.gone(answer)), markdown(outcomes.gone(answer))
     for shown in (plain, marked):
         for part in ("2026-11-21 06:21:10 UTC", "measured 12 pages", FINGERPRINT, RULE, "shop.orders", Result.KEPT):
@@ -137,15 +140,15 @@ def test_text_and_markdown_have_all_of_it() -> None:
     assert plain.startswith("resolved  shop.orders")
     assert marked.startswith("# resolved: shop.orders")
     assert r"a\*b" in marked
-    assert text.text(outcomes.gone(said(told(resolved_at=None), None))).startswith("not seen now")
+    assert text.text(outcomes.gone(answer_of(gone_finding(resolved_at=None), None))).startswith("not seen now")
 
 
 def test_a_finding_is_resolved_in_the_ledger_when_its_rule_no_longer_makes_it() -> None:
     replaying = Replaying(Rulebook(RULES_FOLDER).rule_set, Ledger(window_seconds=8.0))
     resolved: dict[float, Mapping[str, float | None]] = {}
     for at in replaying.replay(Replay(capture("mysql-9.7/scan-followed-midway")).history):
-        resolved[at] = {name: each.resolved_at for name, each in replaying.ledger.findings.items()}
-    [outcome] = [each for each in replaying.ledger.outcomes.values() if each.followed]
+        resolved[at] = {name: finding.resolved_at for name, finding in replaying.ledger.findings.items()}
+    [outcome] = [outcome for outcome in replaying.ledger.outcomes.values() if outcome.followed]
     here = replaying.ledger.findings[FINGERPRINT]
     assert here.resolved_at is not None
     assert here.last_seen < outcome.at <= here.resolved_at
@@ -185,7 +188,7 @@ def test_one_that_comes_again_is_not_resolved() -> None:
     assert ledger.findings[FINGERPRINT].resolved_at is None
     without = replace(last, advice=last.advice.model_copy(update={"recommendations": ()}), trace=())
     ledger, new = ledger.observe(history, without.advice, is_gone=without.is_gone)
-    assert [each.resolved_at for each in new if isinstance(each, RememberedFinding)] == [last.advice.at]
+    assert [entry.resolved_at for entry in new if isinstance(entry, RememberedFinding)] == [last.advice.at]
     _, new = ledger.observe(history, without.advice, is_gone=without.is_gone)
     assert new == ()
     ledger, [again] = ledger.observe(history, last.advice, is_gone=last.is_gone)

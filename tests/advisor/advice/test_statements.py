@@ -52,23 +52,23 @@ def source() -> Asked:
 
 
 async def test_an_answer_is_fresh_for_some_seconds(source: Asked) -> None:
-    found = Statements(source, lambda: source.now)
-    first = await found.behind(ORDERS)
+    asked = Statements(source, lambda: source.now)
+    first = await asked.behind(ORDERS)
     source.now += FRESH_SECONDS - 1
-    assert await found.behind(ORDERS) is first
+    assert await asked.behind(ORDERS) is first
     assert source.asked == 1
     source.now += 1
-    [later] = (await found.behind(ORDERS)).statements
+    [later] = (await asked.behind(ORDERS)).statements
     assert source.asked == 2
     assert (later.since, later.per_hour) == (1000.0, 3600)
-    await found.behind(Table("shop", "others"))
+    await asked.behind(Table("shop", "others"))
     assert source.asked == 3
 
 
 async def test_rates_look_back_an_hour(source: Asked) -> None:
-    found = Statements(source, lambda: source.now)
+    asked = Statements(source, lambda: source.now)
     for _ in range(130):
-        [answer] = (await found.behind(ORDERS)).statements
+        [answer] = (await asked.behind(ORDERS)).statements
         assert answer.since >= source.now - 3600.0 or source.now == 1000.0
         source.now += 60.0
     assert answer.since == source.now - 60.0 - 3600.0
@@ -87,17 +87,17 @@ async def test_a_failure_is_told_with_its_cure(source: Asked) -> None:
 
 async def test_a_consumer_that_is_off_is_told_with_its_cure(source: Asked) -> None:
     source.instruments = {"statements_digest": "UPDATE it"}
-    found = await Statements(source).behind(ORDERS)
-    assert found.lacks == "statements_digest is off in performance_schema: UPDATE it"
+    answer = await Statements(source).behind(ORDERS)
+    assert answer.lacks == "statements_digest is off in performance_schema: UPDATE it"
     assert source.asked == 0
 
 
 async def test_a_name_that_digests_cut_is_not_asked_for(source: Asked) -> None:
-    found = await Statements(source).behind(Table("shop", "é" * 33))
-    assert found.lacks == "digests cut names that are longer than 64 bytes"
+    answer = await Statements(source).behind(Table("shop", "é" * 33))
+    assert answer.lacks == "digests cut names that are longer than 64 bytes"
     assert source.asked == 0
 
 
 async def test_a_recording_has_none() -> None:
-    found = await Statements(Replay(capture(RECORDING))).behind(ORDERS)
-    assert found.lacks == "a recording has no statements of its tables"
+    answer = await Statements(Replay(capture(RECORDING))).behind(ORDERS)
+    assert answer.lacks == "a recording has no statements of its tables"

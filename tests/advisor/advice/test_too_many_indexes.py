@@ -26,15 +26,15 @@ def test_the_rules_that_need_them_are_blind_with_a_cure(tmp_path: Path) -> None:
                 result["rows"] += [["shop/other", f"k{number}", 0] for number in range(MOST)]
             many.write(json.dumps(line) + "\n")
     rule, blind_spot = built_in_rule(RULE), built_in_rule("blind-spot")
-    assert [each.rule for each in advised(captured(SOURCE), rule).recommendations] == [RULE]
+    assert [finding.rule for finding in advised(captured(SOURCE), rule).recommendations] == [RULE]
     window = Window.of(Replay(path).history, float("inf"))
     outcome = window.latest.outcomes[INDEXES.name]
     assert window.latest[INDEXES] is None
     assert outcome.reason == "there are more than 30,000 secondary indexes, the most that the sidecar reads"
-    found = evaluation.advise([blind_spot, rule], window, beside=built_in_rules())
-    assert {each.rule for each in found.recommendations} == {blind_spot.id}
-    [blind] = [each for each in found.blind if each.rule == RULE]
+    advice = evaluation.advise([blind_spot, rule], window, beside=built_in_rules())
+    assert {finding.rule for finding in advice.recommendations} == {blind_spot.id}
+    [blind] = [blind for blind in advice.blind if blind.rule == RULE]
     assert (blind.lacks, blind.reason, blind.cure) == (INDEXES.name, outcome.reason, outcome.cure)
-    [cured] = [each for each in found.recommendations if each.rule == "blind-spot"]
+    [cured] = [finding for finding in advice.recommendations if finding.rule == "blind-spot"]
     assert f"To make indexes readable: {outcome.cure}" in cured.actions[0].do
     assert not cured.actions[0].apply

@@ -16,4 +16,4 @@ def scanning(*passes: float, **sections: Any) -> Window:
 
 def verdicts(advice: Advice) -> tuple[list[str], list[tuple[str, str]]]:
     """The rules that fire, and the blind rules with what they lack."""
-    return [found.rule for found in advice.recommendations], [(each.rule, each.lacks) for each in advice.blind]
+    return [finding.rule for finding in advice.recommendations], [(blind.rule, blind.lacks) for blind in advice.blind]

@@ -54,7 +54,9 @@ def test_samples_that_a_rule_misses_do_not_reset_its_alert(make_rule: Callable[.
         for_each="scans", needs=["table_scans"], when=["scan.pages_read_last_pass >= 0.5 * scan.pages"], lasting=None
     )
     inputs = [series(name, exposed(rule, stands=name == "stands")) for name in ("stands", "forgotten")]
-    assert all("1 stale 1" in each["values"] for each in inputs if "forgotten" in each["series"])
+    assert all(
+        "1 stale 1" in series_input["values"] for series_input in inputs if "forgotten" in series_input["series"]
+    )
     expected = {
         'group by (instance) (count_over_time(ALERTS{alertstate="firing"}[30m]))': 1,
         'max by (instance) (changes(ALERTS_FOR_STATE{instance="stands"}[30m]))': 0,
@@ -71,6 +73,6 @@ def test_samples_that_a_rule_misses_do_not_reset_its_alert(make_rule: Callable[.
     suite = {"rule_files": [str(ALERTS)], "evaluation_interval": f"{STEP}s", "tests": [case]}
     file.write_text(json.dumps(suite), encoding="utf-8")
     try:
-        assert [promtool.run_tests(file, each) for each in (promtool.OLDEST, promtool.NEWEST)] == ["", ""]
+        assert [promtool.run_tests(file, suite) for suite in (promtool.OLDEST, promtool.NEWEST)] == ["", ""]
     except UnavailableHere as error:
         give_up(f"promtool is unavailable here: {error}")

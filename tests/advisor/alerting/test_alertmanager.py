@@ -75,7 +75,7 @@ class Scene:
 
     def told(self, status: str) -> list[int]:
         """How many notifications each webhook got."""
-        return [len(each.told(status)) for each in self.managers.values()]
+        return [len(manager.told(status)) for manager in self.managers.values()]
 
     def comes(self) -> None:
         """The finding comes, and both webhooks are told."""
@@ -90,7 +90,7 @@ class Scene:
         self.wait("resolved", [count + 1 for count in before])
 
     def wait(self, status: str, counts: list[int]) -> None:
-        wait_for(lambda: all(told >= count for told, count in zip(self.told(status), counts, strict=True)))
+        wait_for(lambda: all(sent >= count for sent, count in zip(self.told(status), counts, strict=True)))
         assert self.told(status) == counts
 
     def metric(self, name: str, url: str | None = None) -> float:
@@ -128,7 +128,7 @@ def renewed(scene: Scene) -> None:
 
     def since() -> bool:
         alerts = [alert for manager in scene.managers.values() for alert in manager.active()]
-        return len(alerts) == 2 and all(at(each["updatedAt"]) > now for each in alerts)
+        return len(alerts) == 2 and all(at(alert["updatedAt"]) > now for alert in alerts)
 
     wait_for(since)
 
@@ -151,15 +151,15 @@ def test_a_finding_fires_once_and_ends_once(scene: Scene) -> None:
             "instance": f"{socket.gethostname()}:{scene.server.port}",
             "cluster": "eu1",
         }
-        said = firing["annotations"]
-        assert said["summary"] == "900 ms are not ours"
-        assert f"apply: SET GLOBAL {SETTING} = 1000;" in said["description"]
-        assert f"roll back: SET GLOBAL {SETTING} = 900;" in said["description"]
-        assert said["description"].endswith("Because.")
-        assert said["confidence"] == "0.5"
-        assert firing["generatorURL"] == f"https://a.example/db1/advise/{said['fingerprint']}"
-        assert said["page_url"] == f"https://a.example/db1/#{said['fingerprint']}"
-        assert said["runbook_url"] == f"https://a.example/db1/rules/{RULE}"
+        annotations = firing["annotations"]
+        assert annotations["summary"] == "900 ms are not ours"
+        assert f"apply: SET GLOBAL {SETTING} = 1000;" in annotations["description"]
+        assert f"roll back: SET GLOBAL {SETTING} = 900;" in annotations["description"]
+        assert annotations["description"].endswith("Because.")
+        assert annotations["confidence"] == "0.5"
+        assert firing["generatorURL"] == f"https://a.example/db1/advise/{annotations['fingerprint']}"
+        assert annotations["page_url"] == f"https://a.example/db1/#{annotations['fingerprint']}"
+        assert annotations["runbook_url"] == f"https://a.example/db1/rules/{RULE}"
     assert scene.metric("errors_total", scene.urls[0]) == 0
     assert scene.metric("dropped_total") == 0
     assert scene.metric("queue_length", scene.urls[1]) == 0

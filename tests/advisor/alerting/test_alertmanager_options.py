@@ -48,7 +48,7 @@ LINKS = Links("http://a.example:9747")
             "none.yml: cannot read it: No such file",
         ),
     ],
-    ids=lambda each: each[1] if isinstance(each, list) else "",
+    ids=lambda arguments: arguments[1] if isinstance(arguments, list) else "",
 )
 def test_what_cannot_be_is_refused_at_the_start(run: Run, options: list[str], message: str) -> None:
     ended = run("serve", "--listen", "127.0.0.1:0", *DSN, *options)
@@ -63,14 +63,14 @@ def test_a_recording_is_no_reason_to_wake_anybody(run: Run) -> None:
     assert "--alertmanager needs a server, not a recording" in ended.stderr
 
 
-def made(**told: Any) -> AlertingOptions:
+def made(**options: Any) -> AlertingOptions:
     plain = {
         "urls": ("http://am:9093",),
         "config": None,
         "resend_seconds": 60.0,
         "instance": None,
     }
-    return AlertingOptions(**{**plain, **told})
+    return AlertingOptions(**{**plain, **options})
 
 
 @pytest.mark.parametrize(
@@ -133,9 +133,9 @@ def test_a_sidecar_says_once_which_alertmanager_is_away_and_tells_the_other(
 
 
 def test_the_link_of_an_alert_opens_the_page_at_the_finding_in_a_browser(replaying: InProcess) -> None:
-    [found] = replaying.get("/advise").json()["recommendations"]
+    [finding] = replaying.get("/advise").json()["recommendations"]
     browser = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
-    shown = replaying.get(f"/advise/{found['fingerprint']}", headers=browser, follow_redirects=True)
+    shown = replaying.get(f"/advise/{finding['fingerprint']}", headers=browser, follow_redirects=True)
     assert (shown.status_code, shown.headers["content-type"].split(";")[0]) == (200, "text/html")
-    assert str(shown.url) == f"{replaying.url}/#{found['fingerprint']}"
-    assert replaying.get(f"/advise/{found['fingerprint']}").json() == found | {"outcomes": []}
+    assert str(shown.url) == f"{replaying.url}/#{finding['fingerprint']}"
+    assert replaying.get(f"/advise/{finding['fingerprint']}").json() == finding | {"outcomes": []}

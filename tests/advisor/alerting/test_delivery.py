@@ -44,8 +44,8 @@ def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.asynccontextmanager
-async def running(*each: Alertmanager) -> AsyncIterator[None]:
-    tasks = [asyncio.create_task(one.run()) for one in each]
+async def running(*alertmanagers: Alertmanager) -> AsyncIterator[None]:
+    tasks = [asyncio.create_task(alertmanager.run()) for alertmanager in alertmanagers]
     yield
     for task in tasks:
         task.cancel()
@@ -58,8 +58,8 @@ def target(
     scheme: str = "http",
     path: str = "",
 ) -> Alertmanager:
-    found = settings or alert_settings(None, encrypted=False)
-    return Alertmanager(f"{scheme}://127.0.0.1:{port}{path}", lambda: found.content.client)
+    in_force = settings or alert_settings(None, encrypted=False)
+    return Alertmanager(f"{scheme}://127.0.0.1:{port}{path}", lambda: in_force.content.client)
 
 
 @pytest.fixture(scope="module")
@@ -186,8 +186,8 @@ async def test_an_outage_loses_nothing_and_is_said_once_and_a_slow_answer_is_giv
         one, other = target(proxy.port, settings), target(taker)
         async with running(one, other):
             proxy.refuse()
-            for each in (one, other):
-                each.put([alert("away", number="1")])
+            for manager in (one, other):
+                manager.put([alert("away", number="1")])
             await until(lambda: one.errors >= 3 and other.sent == 1)
             proxy.accept()
             await until(lambda: one.sent == 1)

@@ -20,7 +20,7 @@ RULES = Rulebook(RULES_FOLDER)
 REPORT = reports.of("mysql-9.7/repeated-scan", "mysql-9.7/hot-set-exceeds-pool")
 """The first has mysqld_exporter alone, the second has a sidecar."""
 PEER, JUDGED = REPORT.servers
-FOUND = [each for each in REPORT.findings if each.server == PEER.name]
+FOUND = [finding for finding in REPORT.findings if finding.server == PEER.name]
 
 
 class Time:
@@ -41,7 +41,7 @@ class Time:
         return self.alerts.update(report, {"team": "dba", "cluster": "configured"}, away)
 
     def ended(self, alerts: list[Alert]) -> list[bool]:
-        return [each.ends_at <= self.now for each in alerts]
+        return [alert.ends_at <= self.now for alert in alerts]
 
 
 @pytest.fixture
@@ -51,14 +51,14 @@ def time() -> Time:
 
 def without(report: FleetReport = REPORT, **others: Any) -> FleetReport:
     """A report without findings of the server that has no sidecar."""
-    left = tuple(each for each in report.findings if each.server != PEER.name)
+    left = tuple(finding for finding in report.findings if finding.server != PEER.name)
     return report.model_copy(update={"findings": left, **others})
 
 
 def test_only_servers_without_a_sidecar_alert_with_their_own_labels(time: Time) -> None:
     alerts = time.see(REPORT)
     assert len(alerts) == len(FOUND) > 0
-    assert any(each.server == JUDGED.name for each in REPORT.findings)
+    assert any(finding.server == JUDGED.name for finding in REPORT.findings)
     labels = alerts[0].labels
     assert {
         "alertname": "InnoDBAdvice",
@@ -67,45 +67,45 @@ def test_only_servers_without_a_sidecar_alert_with_their_own_labels(time: Time) 
     }.items() <= labels.items()
     assert {**PEER.identity, "team": "dba"}.items() <= labels.items()
     assert labels.get("subject", "") == ".".join(FOUND[0].subject.values())
-    said = alerts[0].annotations
-    assert said["summary"] == f"{FOUND[0].summary} ({PEER.name})"
-    assert said["page_url"].startswith("http://fleet/advise?server=eu%2Fmysql-9.7%2Frepeated-scan%2F0&rule=")
-    assert said["runbook_url"] == f"http://fleet/rules/{FOUND[0].rule}"
-    assert said["source"] == "peer"
+    annotations = alerts[0].annotations
+    assert annotations["summary"] == f"{FOUND[0].summary} ({PEER.name})"
+    assert annotations["page_url"].startswith("http://fleet/advise?server=eu%2Fmysql-9.7%2Frepeated-scan%2F0&rule=")
+    assert annotations["runbook_url"] == f"http://fleet/rules/{FOUND[0].rule}"
+    assert annotations["source"] == "peer"
     rule = RULES.rule_set.rule(FOUND[0].rule)
     assert rule
     why = rule.file.why.partition("\n")[0]
     for expected in (*FOUND[0].notes, FOUND[0].evidence[0].source, why, FOUND[0].fingerprint):
-        assert expected in said["description"]
+        assert expected in annotations["description"]
 
 
 def test_an_alert_is_sent_again_and_again_while_it_holds(time: Time) -> None:
     sent = [time.see(REPORT, after=RESEND / 2) for _ in range(6)]
-    assert [len(each) for each in sent] == [len(FOUND), 0] * 3
-    assert {alert.starts_at for each in sent for alert in each} == {reports.AT + 30}
+    assert [len(alerts) for alerts in sent] == [len(FOUND), 0] * 3
+    assert {alert.starts_at for alerts in sent for alert in alerts} == {reports.AT + 30}
 
 
 def test_what_is_gone_is_resolved(time: Time) -> None:
     time.see(REPORT)
     ended = time.see(without())
     assert time.ended(ended) == [True] * len(FOUND)
-    assert [each.key for each in time.see(REPORT)] == [each.key for each in ended]
+    assert [alert.key for alert in time.see(REPORT)] == [alert.key for alert in ended]
 
 
 def test_nothing_is_resolved_while_prometheus_is_away_however_long(time: Time) -> None:
-    first = {each.key for each in time.see(REPORT)}
+    first = {alert.key for alert in time.see(REPORT)}
     for _ in range(5 * LIFETIME):
         kept = time.see(REPORT, "no new report since noon: Connection refused")
-        assert {each.key for each in kept} == first
+        assert {alert.key for alert in kept} == first
         assert not any(time.ended(kept))
-        assert {each.annotations["unseen"] for each in kept} == {"no new report since noon: Connection refused"}
+        assert {alert.annotations["unseen"] for alert in kept} == {"no new report since noon: Connection refused"}
     back = time.see(REPORT.model_copy())
-    assert {each.key for each in back} == first
-    assert not any("unseen" in each.annotations for each in back)
+    assert {alert.key for alert in back} == first
+    assert not any("unseen" in alert.annotations for alert in back)
 
 
 @pytest.mark.parametrize(
-    ("others", "said"),
+    ("others", "reason"),
     [
         ({"not_asked": (NotAsked(servers=(PEER.name,), reason="too many samples"),)}, "not asked: too many samples"),
         (
@@ -113,18 +113,18 @@ def test_nothing_is_resolved_while_prometheus_is_away_however_long(time: Time) -
             "not asked: timeout",
         ),
         (
-            {"servers": (PEER.model_copy(update={"undecided": tuple(each.rule for each in FOUND)}), JUDGED)},
+            {"servers": (PEER.model_copy(update={"undecided": tuple(finding.rule for finding in FOUND)}), JUDGED)},
             "the rule cannot be judged now",
         ),
         ({"servers": (JUDGED,)}, "no series is of the server now"),
     ],
     ids=["not asked", "not known and not asked", "undecided", "absent"],
 )
-def test_what_cannot_be_seen_is_not_resolved(time: Time, others: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_seen_is_not_resolved(time: Time, others: dict[str, Any], reason: str) -> None:
     time.see(REPORT)
     kept = time.see(without(**others))
     assert time.ended(kept) == [False] * len(FOUND)
-    assert {each.annotations["unseen"] for each in kept} == {said}
+    assert {alert.annotations["unseen"] for alert in kept} == {reason}
 
 
 def test_a_server_that_vanished_or_stays_absent_is_resolved(time: Time) -> None:
@@ -139,38 +139,38 @@ def test_a_server_that_vanished_or_stays_absent_is_resolved(time: Time) -> None:
 def test_a_server_that_got_a_sidecar_is_left_to_it(time: Time) -> None:
     time.see(REPORT)
     own = PEER.model_copy(update={"source": Source.VERDICT})
-    found = tuple(each.model_copy(update={"source": Source.VERDICT}) for each in REPORT.findings)
-    now = REPORT.model_copy(update={"servers": (own, JUDGED), "findings": found})
+    verdicts = tuple(finding.model_copy(update={"source": Source.VERDICT}) for finding in REPORT.findings)
+    now = REPORT.model_copy(update={"servers": (own, JUDGED), "findings": verdicts})
     assert all(time.ended(time.see(now)))
 
 
 def test_servers_with_the_same_finding_have_alerts_of_their_own(time: Time) -> None:
     many = reports.of("mysql-9.7/repeated-scan", "mariadb-11.8/idle", copies=3)
     alerts = time.see(many)
-    assert len({each.key for each in alerts}) == len(alerts) == 3 * len(FOUND)
+    assert len({alert.key for alert in alerts}) == len(alerts) == 3 * len(FOUND)
 
 
 def test_another_setting_is_still_the_same_alert(time: Time) -> None:
     of = "mysql-9.7/hot-set-exceeds-pool"
     report = reports.of(of)
-    changed = [each for each in report.findings if each.changes]
+    changed = [finding for finding in report.findings if finding.changes]
     assert changed
-    first = {each.key for each in time.see(report)}
+    first = {alert.key for alert in time.see(report)}
     other = report.model_copy(
         update={
             "findings": tuple(
-                each.model_copy(
+                finding.model_copy(
                     update={
                         "changes": tuple(
-                            one.model_copy(update={"setting": "innodb_old_blocks_pct"}) for one in each.changes
+                            one.model_copy(update={"setting": "innodb_old_blocks_pct"}) for one in finding.changes
                         )
                     }
                 )
-                for each in report.findings
+                for finding in report.findings
             )
         }
     )
-    assert {each.key for each in time.see(other)} == first
+    assert {alert.key for alert in time.see(other)} == first
 
 
 def test_before_the_first_report_there_is_nothing_to_send(time: Time) -> None:

@@ -35,7 +35,7 @@ def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Manager]
 
 
 def test_the_resolved_alert_says_what_was_measured(manager: Manager, make_rule: Callable[..., Rule]) -> None:
-    ticks, found = [0.0], finding(RULE)
+    ticks, scan = [0.0], finding(RULE)
     rule_set = RuleSet((make_rule(id=RULE),), {}, (), time.time())
     active = ServerAlerts("db1:3306", Links("http://a"), RESEND, ticks=lambda: ticks[0])
 
@@ -45,13 +45,13 @@ def test_the_resolved_alert_says_what_was_measured(manager: Manager, make_rule: 
         advice = Advice(server="a server", at=now, watched_seconds=10, recommendations=made, blind=())
         latest = snapshot(now, booted=0.0, variables=variables(innodb_old_blocks_pct=pct))
         alerts = active.update(Assessment(advice, {}, {}, latest, rule_set), {}, outcomes)
-        httpx.post(f"{manager.url}/api/v2/alerts", json=[each.body() for each in alerts]).raise_for_status()
+        httpx.post(f"{manager.url}/api/v2/alerts", json=[alert.body() for alert in alerts]).raise_for_status()
 
     def became(result: Result) -> tuple[Outcome]:
         changes = (Changed(setting="innodb_old_blocks_pct", before=37, after=80),)
-        return (outcome(0, 12, at=at, changes=changes, fingerprint=found.fingerprint, result=result),)
+        return (outcome(0, 12, at=at, changes=changes, fingerprint=scan.fingerprint, result=result),)
 
-    look(found, pct="37")
+    look(scan, pct="37")
     wait_for(lambda: manager.told("firing"))
     at = time.time()
     look(pct="80", outcomes=became(Result.OPEN))

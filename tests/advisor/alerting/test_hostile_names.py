@@ -45,9 +45,9 @@ class Chat:
     def told(self) -> set[str]:
         """The tables that the webhook was told of."""
         return {
-            each["labels"]["subject"]
-            for each in self.webhook.alerts("firing")
-            if each["labels"]["rule"] == hostile_tables.RULE
+            alert["labels"]["subject"]
+            for alert in self.webhook.alerts("firing")
+            if alert["labels"]["rule"] == hostile_tables.RULE
         }
 
 
@@ -63,12 +63,12 @@ def chats(
         stack.enter_context(lasting_alerts())
         server = shared_server("mysql-9.7")
         made = {suite: Chat(suite, folder / suite) for suite in alertmanager.SUITES}
-        urls = [each.start(stack) for each in made.values()]
+        urls = [chat.start(stack) for chat in made.values()]
         stack.enter_context(hostile_tables.tables(server))
         options = ("--dsn", server.dsn, "--interval", "0.5s", "--rules", folder / "rules")
-        told = ("--alertmanager-resend", f"{RESEND}s", *(part for url in urls for part in ("--alertmanager", url)))
-        stack.enter_context(InProcess(*options, *told))
-        wait_for(lambda: all(len(each.told()) >= len(IDENTIFIERS) for each in made.values()))
+        posting = ("--alertmanager-resend", f"{RESEND}s", *(part for url in urls for part in ("--alertmanager", url)))
+        stack.enter_context(InProcess(*options, *posting))
+        wait_for(lambda: all(len(chat.told()) >= len(IDENTIFIERS) for chat in made.values()))
         yield made
 
 
@@ -79,39 +79,39 @@ def chat(request: pytest.FixtureRequest, chats: dict[str, Chat]) -> Chat:
 
 def strings(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
-        yield from (text for each in value.values() for text in strings(each))
+        yield from (text for part in value.values() for text in strings(part))
     elif isinstance(value, list):
-        yield from (text for each in value for text in strings(each))
+        yield from (text for part in value for text in strings(part))
     elif isinstance(value, str):
         yield value
 
 
 def test_nothing_in_a_chat_is_obeyed(chat: Chat) -> None:
-    said = [text for message in list(chat.slack.notifications) for text in strings(message)]
-    assert len(said) > len(IDENTIFIERS)
-    assert [text for text in said if raw(text)] == []
-    assert [found[0] for text in said if (found := CALLS.search(text))] == []
+    texts = [text for message in list(chat.slack.notifications) for text in strings(message)]
+    assert len(texts) > len(IDENTIFIERS)
+    assert [text for text in texts if raw(text)] == []
+    assert [call[0] for text in texts if (call := CALLS.search(text))] == []
 
 
 def test_each_name_is_shown(chat: Chat) -> None:
-    said = "\n".join(text for message in list(chat.slack.notifications) for text in strings(message))
-    assert "{{ .Labels }} {{ $value }} {{ template }}" in said
-    assert "</pre><script>" in said
-    assert r"\x1b[31mred\x1b[0m" in said
-    assert r"user\u202egnp.exe" in said
-    assert r"\x3c!channel>" in said
+    everything = "\n".join(text for message in list(chat.slack.notifications) for text in strings(message))
+    assert "{{ .Labels }} {{ $value }} {{ template }}" in everything
+    assert "</pre><script>" in everything
+    assert r"\x1b[31mred\x1b[0m" in everything
+    assert r"user\u202egnp.exe" in everything
+    assert r"\x3c!channel>" in everything
 
 
 def test_slack_takes_nothing_for_a_format(chat: Chat) -> None:
-    attached = [each for message in list(chat.slack.notifications) for each in message["attachments"]]
+    attached = [attachment for message in list(chat.slack.notifications) for attachment in message["attachments"]]
     assert attached
-    assert all(each["mrkdwn_in"] == ["pretext"] for each in attached)
+    assert all(attachment["mrkdwn_in"] == ["pretext"] for attachment in attached)
 
 
 def test_each_alert_is_told_once(chat: Chat) -> None:
-    told = [
-        each["labels"]["subject"]
-        for each in chat.webhook.alerts("firing")
-        if each["labels"]["rule"] == hostile_tables.RULE
+    subjects = [
+        alert["labels"]["subject"]
+        for alert in chat.webhook.alerts("firing")
+        if alert["labels"]["rule"] == hostile_tables.RULE
     ]
-    assert len(told) == len(set(told)) == len(IDENTIFIERS)
+    assert len(subjects) == len(set(subjects)) == len(IDENTIFIERS)

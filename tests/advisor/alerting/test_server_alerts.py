@@ -74,14 +74,14 @@ class Clock:
         )
 
     def look(
-        self, *found: Recommendation, after: float = RESEND / 2, outcomes: Sequence[Outcome] = (), **keys: Any
+        self, *findings: Recommendation, after: float = RESEND / 2, outcomes: Sequence[Outcome] = (), **keys: Any
     ) -> list[Alert]:
         self.now += after
         advice = Advice(
             server="a server",
             at=self.now,
             watched_seconds=self.now - self.began,
-            recommendations=found,
+            recommendations=findings,
             **{"blind": (), **keys},
         )
         at = snapshot(self.now, booted=0.0, variables=variables(**self.settings))
@@ -106,8 +106,8 @@ def clock(make_rule: Callable[..., Rule]) -> Clock:
 
 def test_what_holds_is_sent_again_in_time_and_keeps_its_start(clock: Clock) -> None:
     sent = [clock.look(finding()) for _ in range(9)]
-    assert [len(each) for each in sent] == [1, 0, 1, 0, 1, 0, 1, 0, 1]
-    alerts = [alert for each in sent for alert in each]
+    assert [len(alerts) for alerts in sent] == [1, 0, 1, 0, 1, 0, 1, 0, 1]
+    alerts = [alert for alerts_of_look in sent for alert in alerts_of_look]
     assert {alert.starts_at for alert in alerts} == {NOON + 30}
     assert alerts[-1].ends_at == clock.now + LIFETIME * RESEND
     assert len({alert.key for alert in alerts}) == 1
@@ -221,7 +221,7 @@ def outcome_at(at: float, **keys: Any) -> Outcome:
 
 
 def test_what_was_followed_is_ended_with_what_was_measured(clock: Clock) -> None:
-    [found] = clock.look(finding())
+    [alert] = clock.look(finding())
     opened = follow(clock)
     sent = [alert for _ in range(4) for alert in clock.look(outcomes=[opened])]
     assert not any(clock.over(sent))
@@ -229,9 +229,9 @@ def test_what_was_followed_is_ended_with_what_was_measured(clock: Clock) -> None
         "followed: predicted 0 pages read per pass, not measured yet: the pool settles"
     }
     [ended] = clock.look(outcomes=[outcome_at(opened.at)])
-    assert (ended.ends_at, ended.key) == (clock.now, found.key)
+    assert (ended.ends_at, ended.key) == (clock.now, alert.key)
     assert ended.annotations["outcome"] == MEASURED
-    assert ended.annotations["description"] == f"outcome: {MEASURED}\n{found.annotations['description']}"
+    assert ended.annotations["description"] == f"outcome: {MEASURED}\n{alert.annotations['description']}"
     again = [alert for _ in range(4) for alert in clock.look(outcomes=[outcome_at(opened.at)])]
     assert {alert.annotations["outcome"] for alert in again} == {MEASURED}
 
@@ -317,8 +317,8 @@ def test_a_clock_that_is_set_back_makes_no_alert_that_ends_before_it_starts(cloc
 
 
 def test_labels_hold_no_number_and_nothing_empty_and_all_is_text() -> None:
-    found = finding(table="orders\n", summary="\udcff", watched_seconds=1e9)
-    labels = labels_of(found, {"instance": "", "cluster": "eu1"})
+    odd = finding(table="orders\n", summary="\udcff", watched_seconds=1e9)
+    labels = labels_of(odd, {"instance": "", "cluster": "eu1"})
     assert labels == {
         "alertname": "InnoDBAdvice",
         "rule": "plain",
@@ -326,7 +326,7 @@ def test_labels_hold_no_number_and_nothing_empty_and_all_is_text() -> None:
         "subject": r"shop.orders\n",
         "cluster": "eu1",
     }
-    said = annotations_of(found, "x" * 2 * LONGEST, Links("http://a"))
-    assert len(said["description"]) == LONGEST
-    assert said["summary"] == r"\udcff"  # no text, as a name in it may be
-    assert "- pages read: 1,234 pages (a table)" in said["description"]
+    annotations = annotations_of(odd, "x" * 2 * LONGEST, Links("http://a"))
+    assert len(annotations["description"]) == LONGEST
+    assert annotations["summary"] == r"\udcff"  # no text, as a name in it may be
+    assert "- pages read: 1,234 pages (a table)" in annotations["description"]

@@ -20,12 +20,12 @@ from advisor.render.markdown import markdown
 from lab.servers import PrivateServer
 from tests.advisor.building import RECORDING, capture
 from tests.advisor.conftest import Run
-from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, closed, found, opened, unasked
+from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, closed, opened, remembered, unasked
 from tests.advisor.ledger.recordings import carrying, stored
 from tests.advisor.sidecar import OWN
 
 ADDRESS = "db:3306"
-LEDGER = Ledger.of([found(), closed("1" * 16), unasked("2" * 16)])
+LEDGER = Ledger.of([remembered(), closed("1" * 16), unasked("2" * 16)])
 Ask = Callable[..., Result]
 one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 

@@ -18,7 +18,7 @@ from advisor.ledger.entry import ENTRY, Entry
 from advisor.ledger.ledger import MOST_FINDINGS, MOST_OUTCOMES, Ledger
 from exporter.state_file import StateFile, path_of
 from tests.advisor.building import REPOSITORY
-from tests.advisor.ledger.entries import baseline, closed, found, opened, unasked
+from tests.advisor.ledger.entries import baseline, closed, opened, remembered, unasked
 from tests.waiting import DEADLINE
 
 ADDRESS = "db:3306"
@@ -50,9 +50,9 @@ def damage(folder: Path, key: str, content: object) -> None:
 
 
 def test_the_next_sidecar_goes_on_with_findings_and_open_outcomes(tmp_path: Path) -> None:
-    ledger = keep(tmp_path, found(), opened(), baseline(), unasked())
+    ledger = keep(tmp_path, remembered(), opened(), baseline(), unasked())
     assert ledger.before[opened().id] == baseline().reading
-    assert load(tmp_path) == ledger == Ledger.of([found(), opened(), baseline(), unasked()])
+    assert load(tmp_path) == ledger == Ledger.of([remembered(), opened(), baseline(), unasked()])
 
 
 def test_a_later_entry_replaces_an_earlier_one_and_what_is_forgotten_is_deleted(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_later_entry_replaces_an_earlier_one_and_what_is_forgotten_is_deleted(
 
 def test_only_what_is_new_is_written(tmp_path: Path) -> None:
     with StateFile(tmp_path, ADDRESS) as state:
-        items, ledger = StoredItems(state, "entries", ENTRY), Ledger.of([found(), opened(), baseline()])
+        items, ledger = StoredItems(state, "entries", ENTRY), Ledger.of([remembered(), opened(), baseline()])
         items.keep(ledger.by_key)
         before = state.run(lambda connection: connection.total_changes)
         items.keep(Ledger.of([*ledger.by_key.values(), unasked()]).by_key)
@@ -73,16 +73,16 @@ def test_only_what_is_new_is_written(tmp_path: Path) -> None:
 def test_what_became_known_together_is_stored_together(tmp_path: Path) -> None:
     with StateFile(tmp_path, ADDRESS) as state:
         items = StoredItems(state, "entries", ENTRY)
-        items.keep(Ledger.of([found()]).by_key)
+        items.keep(Ledger.of([remembered()]).by_key)
         state.run(lambda connection: connection.execute("PRAGMA max_page_count = 1"))
         more = [opened(f"{number:016x}") for number in range(500)]
-        items.keep(Ledger.of([found(), *more]).by_key)
+        items.keep(Ledger.of([remembered(), *more]).by_key)
         problems = [items.problem]
         entries, _ = stored_items(state.path, "entries", ENTRY)
-        assert entries == [found()]
-        items.keep(Ledger.of([found(), *more, unasked()]).by_key)
+        assert entries == [remembered()]
+        items.keep(Ledger.of([remembered(), *more, unasked()]).by_key)
         assert [*problems, items.problem] == ["database or disk is full", None]
-    assert load(tmp_path) == Ledger.of([found(), *more, unasked()])
+    assert load(tmp_path) == Ledger.of([remembered(), *more, unasked()])
 
 
 def test_names_that_are_no_valid_text_are_stored(tmp_path: Path) -> None:
@@ -100,16 +100,16 @@ def test_names_that_are_no_valid_text_are_stored(tmp_path: Path) -> None:
         b"\xff",
         '{"kind": "omen"}',
         7,
-        *(json.dumps(found().model_dump(mode="json") | {"first_seen": at}) for at in (-62135596800, 253370764800)),
-        found().model_dump_json().replace(f"{found().first_seen}", "NaN"),
-        found().model_dump_json().replace(f"{found().first_seen}", "1e999"),
+        *(json.dumps(remembered().model_dump(mode="json") | {"first_seen": at}) for at in (-62135596800, 253370764800)),
+        remembered().model_dump_json().replace(f"{remembered().first_seen}", "NaN"),
+        remembered().model_dump_json().replace(f"{remembered().first_seen}", "1e999"),
     ],
     ids=str,
 )
 def test_an_entry_that_cannot_be_read_is_said_and_the_others_are_kept(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, content: object
 ) -> None:
-    keep(tmp_path, found(), opened(), unasked())
+    keep(tmp_path, remembered(), opened(), unasked())
     damage(tmp_path, "found %", content)
     ledger = load(tmp_path)
     assert ledger == Ledger.of([opened(), unasked()])
@@ -118,9 +118,9 @@ def test_an_entry_that_cannot_be_read_is_said_and_the_others_are_kept(
 
 
 def test_a_bomb_is_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    keep(tmp_path, found(), opened())
+    keep(tmp_path, remembered(), opened())
     damage(tmp_path, "outcome %", "[" + "[]," * (8 << 20) + "[]]")
-    assert load(tmp_path) == Ledger.of([found()])
+    assert load(tmp_path) == Ledger.of([remembered()])
     assert "not all entries can be read: a line of more than 16 MiB" in caplog.text
 
 
@@ -128,7 +128,7 @@ def test_the_largest_ledger_is_read_again(tmp_path: Path) -> None:
     name = {"schema": "s" * 64, "table": "t" * 64}
     others = tuple(other.model_copy(update={"subject": name}) for other in unasked().others * 20)
     entries: list[Entry] = [
-        found(fingerprint=f"{number:016x}", subject=name, summary="x" * 500, promises=found().promises * 4)
+        remembered(fingerprint=f"{number:016x}", subject=name, summary="x" * 500, promises=remembered().promises * 4)
         for number in range(MOST_FINDINGS)
     ]
     entries += [closed(f"{number:016x}", subject=name, others=others) for number in range(MOST_OUTCOMES)]
@@ -148,21 +148,21 @@ def test_nothing_is_lost_once_a_folder_can_be_written(tmp_path: Path) -> None:
         items = StoredItems(state, "entries", ENTRY)
         assert items.load() == []
         problems = [items.problem]
-        items.keep(Ledger.of([found()]).by_key)
+        items.keep(Ledger.of([remembered()]).by_key)
         problems.append(items.problem)
         (tmp_path / "file").unlink()
-        items.keep(Ledger.of([found(), opened()]).by_key)
+        items.keep(Ledger.of([remembered(), opened()]).by_key)
         assert [*problems, items.problem] == ["Not a directory", "Not a directory", None]
-    assert load(folder) == Ledger.of([found(), opened()])
+    assert load(folder) == Ledger.of([remembered(), opened()])
 
 
 def test_a_file_that_was_deleted_is_written_anew(tmp_path: Path) -> None:
     with StateFile(tmp_path, ADDRESS) as state:
         items = StoredItems(state, "entries", ENTRY)
-        items.keep(Ledger.of([found()]).by_key)
+        items.keep(Ledger.of([remembered()]).by_key)
         state.path.unlink()
-        items.keep(Ledger.of([found(), opened()]).by_key)
-    assert load(tmp_path) == Ledger.of([found(), opened()])
+        items.keep(Ledger.of([remembered(), opened()]).by_key)
+    assert load(tmp_path) == Ledger.of([remembered(), opened()])
 
 
 def test_a_folder_that_does_not_answer_lacks_nothing_later(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_folder_that_does_not_answer_lacks_nothing_later(tmp_path: Path) -> No
         items = StoredItems(state, "entries", ENTRY)
         hanging = state.submit(lambda _: go_on.wait(DEADLINE))
         ledger = Ledger()
-        for entry in (found(), opened(), baseline()):
+        for entry in (remembered(), opened(), baseline()):
             ledger = ledger.with_entries([entry])
             items.keep(ledger.by_key)
             assert items.problem == "the folder does not answer"

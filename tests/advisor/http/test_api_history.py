@@ -24,14 +24,14 @@ from exporter.state_file import StateFile
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.http.standing import still
 from tests.advisor.in_process import InProcess
-from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, baseline, closed, found, opened, unasked
+from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, baseline, closed, opened, remembered, unasked
 from tests.advisor.ledger.recordings import carrying
 from tests.advisor.sidecar import problem
 from tests.waiting import wait_for
 
-GONE = found(fingerprint="0" * 16, rule="a-rule-of-old", subject={"schema": "shop", "table": "items"})
+GONE = remembered(fingerprint="0" * 16, rule="a-rule-of-old", subject={"schema": "shop", "table": "items"})
 LEDGER = Ledger.of(
-    [found(), GONE, closed("1" * 16), unasked("2" * 16), opened("3" * 16, at=AT + 9000), baseline("3" * 16)]
+    [remembered(), GONE, closed("1" * 16), unasked("2" * 16), opened("3" * 16, at=AT + 9000), baseline("3" * 16)]
 )
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 

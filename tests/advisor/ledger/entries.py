@@ -23,7 +23,7 @@ PROMISE = Promise(
 AT = 1_795_241_980.0
 
 
-def found(**values: Any) -> RememberedFinding:
+def remembered(**values: Any) -> RememberedFinding:
     return RememberedFinding.model_validate(
         {
             "fingerprint": FINGERPRINT,

@@ -57,9 +57,9 @@ class Load:
         """Ten more seconds."""
         self._at += INTERVAL
         self.free = free
-        for name, each in done.items():
+        for name, work in done.items():
             grown = self._grown.setdefault(name, [0.0] * 4)
-            for number, rate in enumerate((each.rows, each.scanned, each.read, each.waited)):
+            for number, rate in enumerate((work.rows, work.scanned, work.read, work.waited)):
                 grown[number] += rate * INTERVAL
         self.history.append(self._snapshot())
         del self.history[:-361]

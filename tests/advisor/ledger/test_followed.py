@@ -24,19 +24,19 @@ def history() -> list[Snapshot]:
 
 @pytest.fixture(scope="module")
 def before(history: list[Snapshot]) -> list[Snapshot]:
-    return [each for each in history if each.setting(PCT) == "37"]
+    return [snapshot for snapshot in history if snapshot.setting(PCT) == "37"]
 
 
 @pytest.fixture(scope="module")
 def advice(before: list[Snapshot]) -> Advice:
-    rules = [each for each in check.load(RULES_FOLDER) if each.id == "scan-exceeds-old-sublist"]
+    rules = [rule for rule in check.load(RULES_FOLDER) if rule.id == "scan-exceeds-old-sublist"]
     return evaluation.advise(rules, Window.of(before, 3600.0))
 
 
 def with_value(advice: Advice, to: int) -> Advice:
-    [found] = advice.recommendations
-    [change] = found.changes
-    other = found.model_copy(update={"changes": (change.model_copy(update={"to": to}),)})
+    [finding] = advice.recommendations
+    [change] = finding.changes
+    other = finding.model_copy(update={"changes": (change.model_copy(update={"to": to}),)})
     return advice.model_copy(update={"recommendations": (other,)})
 
 
@@ -56,13 +56,13 @@ def test_an_earlier_value_of_the_same_finding_is_followed_too(
 def test_values_that_come_and_go_are_told_once_and_only_so_many_are_kept(
     before: list[Snapshot], advice: Advice
 ) -> None:
-    ledger, told = Ledger(), []
+    ledger, counts = Ledger(), []
     for to in (73, 72, 73, 72):
         ledger, new = ledger.observe(before, with_value(advice, to))
-        told.append(len(new))
-    assert told == [1, 1, 0, 0]
+        counts.append(len(new))
+    assert counts == [1, 1, 0, 0]
     for to in range(40, 70):
         ledger, _ = ledger.observe(before, with_value(advice, to))
-    [found] = ledger.findings.values()
-    assert len(found.promises) == MOST_PROMISES
-    assert found.promises[0].to == 69
+    [finding] = ledger.findings.values()
+    assert len(finding.promises) == MOST_PROMISES
+    assert finding.promises[0].to == 69

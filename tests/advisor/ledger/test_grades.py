@@ -16,8 +16,10 @@ def test_promises_are_counted_by_rule_and_changes_without_one_are_left_out() -> 
     open_ = outcome(0, 0, result=Result.OPEN, closed_at=None, measured=None, error=None)
     unlike = outcome(0, 0, result=Result.NOT_COMPARABLE, measured=None, error=None)
     other = outcome(0, 0, rule="another", others=(worse(),))
-    found = grades([stretch(outcome(0, 0), unpromised, open_), stretch(outcome(0, 900), outcome(0, 9), unlike, other)])
-    assert found.rules == (
+    promises = grades(
+        [stretch(outcome(0, 0), unpromised, open_), stretch(outcome(0, 900), outcome(0, 9), unlike, other)]
+    )
+    assert promises.rules == (
         RulePromises(rule="another", kept=1, missed=0, not_comparable=0, harmful=1),
         RulePromises(rule=RULE, kept=2, missed=1, not_comparable=1, harmful=0),
     )

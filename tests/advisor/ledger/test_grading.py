@@ -70,60 +70,60 @@ def _promise(quantity: str = PER_PASS, **values: Any) -> Promise:
 
 
 def test_a_kept_promise_has_its_measurement_and_its_error() -> None:
-    found = grade(_outcome(_promise()), _reading(), _reading(scanned=12.0), spared=[SCANNED])
-    assert (found.result, found.error, found.closed_at) == (Result.KEPT, 0.024, 900.0)
-    assert found.measured is not None
-    assert (found.measured.before, found.measured.after) == (1_000, 24)
-    assert found.why == "predicted 0 after 1,000, measured 24 after 1,000"
+    outcome = grade(_outcome(_promise()), _reading(), _reading(scanned=12.0), spared=[SCANNED])
+    assert (outcome.result, outcome.error, outcome.closed_at) == (Result.KEPT, 0.024, 900.0)
+    assert outcome.measured is not None
+    assert (outcome.measured.before, outcome.measured.after) == (1_000, 24)
+    assert outcome.why == "predicted 0 after 1,000, measured 24 after 1,000"
 
 
 def test_a_promise_beyond_its_error_is_missed() -> None:
-    found = grade(_outcome(_promise()), _reading(), _reading(scanned=250.0), spared=[SCANNED])
-    assert (found.result, found.error) == (Result.MISSED, 0.5)
+    outcome = grade(_outcome(_promise()), _reading(), _reading(scanned=250.0), spared=[SCANNED])
+    assert (outcome.result, outcome.error) == (Result.MISSED, 0.5)
 
 
 def test_a_rate_is_judged_at_the_pace_of_its_prediction() -> None:
     promise = _promise(READ, now=1_022, predicted=30)  # twice as much work in a second, in the finding's window
-    found = grade(_outcome(promise, subject={}), _reading(), _reading(scanned=4.0))
-    assert found.result is Result.KEPT
-    assert found.error == pytest.approx(0.0, abs=0.001)
-    assert found.measured is not None
-    assert (found.measured.before, found.measured.after) == (511, 15)
+    outcome = grade(_outcome(promise, subject={}), _reading(), _reading(scanned=4.0))
+    assert outcome.result is Result.KEPT
+    assert outcome.error == pytest.approx(0.0, abs=0.001)
+    assert outcome.measured is not None
+    assert (outcome.measured.before, outcome.measured.after) == (511, 15)
 
 
 def test_reads_by_writes_are_told_by_how_much_all_reads_fell() -> None:
     promise = _promise("secondary-index pages read per second by inserts and updates", now=400, predicted=40)
-    found = grade(_outcome(promise, subject={}), _reading(), _reading(scanned=140.0))
-    assert (found.result, found.error) == (Result.KEPT, 0.0)
+    outcome = grade(_outcome(promise, subject={}), _reading(), _reading(scanned=140.0))
+    assert (outcome.result, outcome.error) == (Result.KEPT, 0.0)
 
 
 @pytest.mark.parametrize(("after", "result", "error"), [(0.0, Result.KEPT, 0.0), (89.0, Result.MISSED, 0.25)])
 def test_a_bound_is_kept_by_whatever_is_below_it(after: float, result: Result, error: float) -> None:
     promise = _promise("pages read per second in the worst hour, at most", now=0, predicted=80)
-    found = grade(_outcome(promise, subject={}), _reading(scanned=0.0), _reading(scanned=after))
-    assert (found.result, found.error) == (result, error)
+    outcome = grade(_outcome(promise, subject={}), _reading(scanned=0.0), _reading(scanned=after))
+    assert (outcome.result, outcome.error) == (result, error)
 
 
 def test_what_was_not_there_before_the_change_cannot_be_graded() -> None:
-    found = grade(_outcome(_promise()), _reading(scanned=100.0), _reading(scanned=0.0))
-    assert found.result is Result.NOT_COMPARABLE
-    assert found.why == "before the change it was 200 pages, but 1,000 when it was predicted"
+    outcome = grade(_outcome(_promise()), _reading(scanned=100.0), _reading(scanned=0.0))
+    assert outcome.result is Result.NOT_COMPARABLE
+    assert outcome.why == "before the change it was 200 pages, but 1,000 when it was predicted"
 
 
 def test_what_production_does_not_measure_is_unpromised() -> None:
-    found = grade(_outcome(_promise("bytes of temporary files")), _reading(), _reading())
-    assert (found.result, found.why) == (Result.UNPROMISED, "bytes of temporary files: not measured in production")
+    outcome = grade(_outcome(_promise("bytes of temporary files")), _reading(), _reading())
+    assert (outcome.result, outcome.why) == (Result.UNPROMISED, "bytes of temporary files: not measured in production")
 
 
 def test_reads_of_the_subject_are_no_harm_but_those_of_others_are() -> None:
-    found = grade(_outcome(_promise()), _reading(), _reading(hot=200.0, scanned=900.0), spared=[SCANNED])
-    assert [each.subject for each in found.harm] == [OTHERS, HOT]
+    outcome = grade(_outcome(_promise()), _reading(), _reading(hot=200.0, scanned=900.0), spared=[SCANNED])
+    assert [rise.subject for rise in outcome.harm] == [OTHERS, HOT]
 
 
 def test_nobody_is_spared_by_a_change_that_nobody_advised() -> None:
-    found = grade(_outcome(), _reading(), _reading(scanned=900.0))
-    assert [each.subject for each in found.harm] == [{}, SCANNED]
-    assert (found.harm[0].before, found.harm[0].after) == (511, 911)
+    outcome = grade(_outcome(), _reading(), _reading(scanned=900.0))
+    assert [rise.subject for rise in outcome.harm] == [{}, SCANNED]
+    assert (outcome.harm[0].before, outcome.harm[0].after) == (511, 911)
 
 
 @pytest.mark.parametrize(
@@ -142,21 +142,23 @@ def test_a_rise_that_does_not_matter_is_no_harm(after: dict[str, float]) -> None
 def test_a_rise_that_an_earlier_window_had_as_well_is_no_harm() -> None:
     before = _reading()
     measures = [
-        each.model_copy(update={"amounts": (*(3.0 * of for of in each.amounts[:SLICES]), *each.amounts[SLICES:])})
-        for each in before.measures
+        measure.model_copy(
+            update={"amounts": (*(3.0 * of for of in measure.amounts[:SLICES]), *measure.amounts[SLICES:])}
+        )
+        for measure in before.measures
     ]
     before = before.model_copy(update={"measures": tuple(measures)})
     assert grade(_outcome(), before, _reading(hot=29.0, scanned=1_400.0)).harm == ()
 
 
 def test_time_that_is_waited_is_harm_without_any_reads() -> None:
-    found = grade(_outcome(), _reading(), _reading(waited=300.0))
-    assert {each.quantity for each in found.harm} == {WAITED}
+    outcome = grade(_outcome(), _reading(), _reading(waited=300.0))
+    assert {rise.quantity for rise in outcome.harm} == {WAITED}
 
 
 def test_another_server_is_not_comparable() -> None:
-    found = grade(_outcome(), _reading(server="MySQL 9.7.4"), _reading(server="MySQL 9.8.0"))
-    assert (found.result, found.others) == (Result.NOT_COMPARABLE, ())
+    outcome = grade(_outcome(), _reading(server="MySQL 9.7.4"), _reading(server="MySQL 9.8.0"))
+    assert (outcome.result, outcome.others) == (Result.NOT_COMPARABLE, ())
 
 
 def test_too_little_before_the_change_is_not_comparable() -> None:

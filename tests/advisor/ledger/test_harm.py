@@ -47,15 +47,15 @@ HARMED = outcome(400, pct(37, 95))
 
 
 def test_a_change_that_did_harm_has_its_numbers_and_the_way_back() -> None:
-    [found] = harms([HARMED], today(innodb_old_blocks_pct="95"))
-    assert found.subject == {"setting": PCT}
-    assert (found.changed, found.changed_at) == (f"{PCT} from 37 to 95", "2023-11-14 22:20 UTC")
-    assert (found.seconds, found.advised, found.rules) == (600.0, False, "")
-    assert (found.quantity, found.unit) == ("pages read per second of shop.hot", "pages per second")
-    assert (found.before, found.after, found.noise, found.count) == (0.25, 812.0, 3.0, 1.0)
-    assert found.worse == "pages read per second of shop.hot rose from 0.25 to 812"
-    assert found.can_be_taken_back
-    assert found.take_back == {PCT: 37.0}
+    [harm] = harms([HARMED], today(innodb_old_blocks_pct="95"))
+    assert harm.subject == {"setting": PCT}
+    assert (harm.changed, harm.changed_at) == (f"{PCT} from 37 to 95", "2023-11-14 22:20 UTC")
+    assert (harm.seconds, harm.advised, harm.rules) == (600.0, False, "")
+    assert (harm.quantity, harm.unit) == ("pages read per second of shop.hot", "pages per second")
+    assert (harm.before, harm.after, harm.noise, harm.count) == (0.25, 812.0, 3.0, 1.0)
+    assert harm.worse == "pages read per second of shop.hot rose from 0.25 to 812"
+    assert harm.can_be_taken_back
+    assert harm.take_back == {PCT: 37.0}
 
 
 def test_it_ends_with_the_value_that_did_it() -> None:
@@ -83,38 +83,38 @@ def test_the_outcomes_that_findings_have_of_one_change_are_one_harm() -> None:
     clearest = rise("sessions", 5.0, 900.0, 1.0)
     asked = outcome(400, pct(37, 95), id="a", rule="scan-exceeds-old-sublist", followed=True)
     other = outcome(400, pct(37, 95), id="b", rule="old-blocks-time-zero", others=(*HARMED.others, clearest))
-    [found] = harms([other, asked], today(innodb_old_blocks_pct="95"))
-    assert (found.advised, found.rules, found.count) == (True, "old-blocks-time-zero, scan-exceeds-old-sublist", 2.0)
-    assert found.quantity == "pages read per second of shop.hot"
+    [harm] = harms([other, asked], today(innodb_old_blocks_pct="95"))
+    assert (harm.advised, harm.rules, harm.count) == (True, "old-blocks-time-zero, scan-exceeds-old-sublist", 2.0)
+    assert harm.quantity == "pages read per second of shop.hot"
 
 
 def test_several_settings_that_changed_at_once_are_taken_back_together() -> None:
     both = outcome(400, pct(37, 95), Changed(setting=TIME, before=1000.0, after=0.0))
-    [found] = harms([both], today(innodb_old_blocks_pct="95", innodb_old_blocks_time="0"))
-    assert (found.setting, found.take_back) == (f"{PCT}, {TIME}", {PCT: 37.0, TIME: 1000.0})
-    assert found.changed == f"{PCT} from 37 to 95; {TIME} from 1000 to 0"
+    [harm] = harms([both], today(innodb_old_blocks_pct="95", innodb_old_blocks_time="0"))
+    assert (harm.setting, harm.take_back) == (f"{PCT}, {TIME}", {PCT: 37.0, TIME: 1000.0})
+    assert harm.changed == f"{PCT} from 37 to 95; {TIME} from 1000 to 0"
     assert harms([both], today(innodb_old_blocks_pct="95", innodb_old_blocks_time="1000")) == []
 
 
 def test_bytes_are_shown_exactly_in_binary_units() -> None:
     smaller = outcome(400, Changed(setting=SIZE, before=8 * 2.0**30, after=100 * 2.0**20))
-    [found] = harms([smaller], today(innodb_buffer_pool_size=f"{100 * 2**20}"))
-    assert found.changed == f"{SIZE} from 8 GiB to 100 MiB"
+    [harm] = harms([smaller], today(innodb_buffer_pool_size=f"{100 * 2**20}"))
+    assert harm.changed == f"{SIZE} from 8 GiB to 100 MiB"
 
 
 def test_an_earlier_value_that_the_server_refuses_cannot_be_taken_back() -> None:
     moved = outcome(400, Changed(setting="innodb_change_buffering", before="inserts", after="none"))
-    [found] = harms([moved], today(innodb_change_buffering="none"))
-    assert found.can_be_taken_back
+    [harm] = harms([moved], today(innodb_change_buffering="none"))
+    assert harm.can_be_taken_back
     unknown = outcome(400, Changed(setting="innodb_change_buffering", before=None, after="none"))
-    [found] = harms([unknown], today(innodb_change_buffering="none"))
-    assert (found.can_be_taken_back, found.take_back) == (False, {})
+    [harm] = harms([unknown], today(innodb_change_buffering="none"))
+    assert (harm.can_be_taken_back, harm.take_back) == (False, {})
     without = snapshot(1000, of=server("11.8.2-MariaDB"), variables=variables(innodb_change_buffering="none"))
-    [found] = harms([moved], without)
-    assert not found.can_be_taken_back
+    [harm] = harms([moved], without)
+    assert not harm.can_be_taken_back
 
 
 def test_the_newest_change_comes_first() -> None:
     earlier = outcome(300, Changed(setting=TIME, before=1000.0, after=0.0))
-    found = harms([earlier, HARMED], today(innodb_old_blocks_pct="95", innodb_old_blocks_time="0"))
-    assert [each.setting for each in found] == [PCT, TIME]
+    newest_first = harms([earlier, HARMED], today(innodb_old_blocks_pct="95", innodb_old_blocks_time="0"))
+    assert [harm.setting for harm in newest_first] == [PCT, TIME]

@@ -25,4 +25,4 @@ def test_a_change_that_the_journal_has_is_not_seen_again() -> None:
 def test_another_change_meanwhile_is_seen() -> None:
     ledger, _ = Ledger().observe([*BEFORE, at(102, 0)], None)
     after, _ = ledger.observe([*BEFORE, at(105, 500)], None)
-    assert [each.changes[0].after for each in after.outcomes.values()] == [0, 500]
+    assert [outcome.changes[0].after for outcome in after.outcomes.values()] == [0, 500]

@@ -35,12 +35,12 @@ def _steady(_: int) -> Mapping[str, Done]:
 
 
 def _played(load: Load, ledger: Ledger, work: Work, ticks: int) -> tuple[Ledger, list[Entry]]:
-    told: list[Entry] = []
+    entries: list[Entry] = []
     for tick in range(ticks):
         load.go_on(work(tick))
         ledger, new = ledger.observe(load.history, None)
-        told += new
-    return ledger, told
+        entries += new
+    return ledger, entries
 
 
 @pytest.fixture
@@ -50,11 +50,11 @@ def load() -> Load:
 
 def _changed(load: Load, work: Work, after: Work, ticks: int = HOUR + 2, **settings: str) -> list[Outcome]:
     """All that is told of a change that comes after an hour of the work."""
-    ledger, told = _played(load, Ledger(), work, HOUR)
-    assert told == []
+    ledger, entries = _played(load, Ledger(), work, HOUR)
+    assert entries == []
     load.settings |= settings or {PCT: "95"}
-    _, told = _played(load, ledger, after, ticks)
-    return [each for each in told if isinstance(each, Outcome)]
+    _, entries = _played(load, ledger, after, ticks)
+    return [entry for entry in entries if isinstance(entry, Outcome)]
 
 
 def test_a_change_opens_an_outcome_with_what_takes_it_back(load: Load) -> None:
@@ -68,10 +68,10 @@ def test_harm_is_told_after_three_windows_and_not_before(load: Load) -> None:
     def worse(_: int) -> Mapping[str, Done]:
         return {**_steady(0), "hot": _hot(reads=0.3, slower=5.0)}
 
-    opened, *told = _changed(load, _steady, worse, ticks=3 * TICKS + 1)
-    assert told, "three windows have passed"
-    assert {(*each.subject.values(),) for each in told[0].harm} >= {("shop", "hot")}
-    [all_] = (each for each in told[0].harm if not each.subject and "pages" in each.unit)
+    opened, *entries = _changed(load, _steady, worse, ticks=3 * TICKS + 1)
+    assert entries, "three windows have passed"
+    assert {(*rise.subject.values(),) for rise in entries[0].harm} >= {("shop", "hot")}
+    [all_] = (rise for rise in entries[0].harm if not rise.subject and "pages" in rise.unit)
     assert [all_.before, all_.after] == pytest.approx([510.0, 800.0], rel=0.02)
     assert opened.harm == ()
 
@@ -83,8 +83,8 @@ def test_harm_that_was_told_stays_told_if_the_change_is_taken_back_before_the_po
     load = Load(pages=2_000_000)
     ledger, _ = _played(load, Ledger(), _steady, HOUR)
     load.settings[PCT] = "95"
-    ledger, told = _played(load, ledger, worse, 3 * TICKS + 1)
-    [_, _, harmful] = told
+    ledger, entries = _played(load, ledger, worse, 3 * TICKS + 1)
+    [_, _, harmful] = entries
     assert isinstance(harmful, Outcome)
     assert (harmful.result, harmful.why) == (Result.OPEN, "it did harm")
     del load.settings[PCT]
@@ -105,7 +105,7 @@ def test_clients_that_wait_for_slower_answers_do_the_same_work(load: Load) -> No
 
     *_, closed = _changed(load, _steady, slower)
     assert closed.result is Result.UNPROMISED
-    [hot] = (each for each in closed.harm if each.subject.get("table") == "hot" and "pages" in each.unit)
+    [hot] = (rise for rise in closed.harm if rise.subject.get("table") == "hot" and "pages" in rise.unit)
     assert hot.after == pytest.approx(1_000 * 100.0 / 250.0, rel=0.1)  # by the work of before
 
 
@@ -134,12 +134,12 @@ def test_reads_of_a_pool_that_warms_up_after_a_restart_are_no_harm(load: Load) -
     ledger, _ = _played(load, Ledger(), _steady, HOUR)
     load.restart()
     load.settings[PCT] = "60"
-    told: list[Entry] = []
+    entries: list[Entry] = []
     for tick in range(HOUR + 1):
         load.go_on(cold(tick), free=max(0, 9_000 - 90 * tick))  # full after a quarter of an hour
         ledger, new = ledger.observe(load.history, None)
-        told += new
-    opened, _, closed = told
+        entries += new
+    opened, _, closed = entries
     assert isinstance(opened, Outcome)
     assert isinstance(closed, Outcome)
     assert (closed.result, closed.harm) == (Result.UNPROMISED, ())
@@ -161,7 +161,7 @@ def test_without_performance_schema_all_reads_tell_of_harm() -> None:
         return {**_steady(0), "hot": _hot(reads=1.0)}
 
     *_, closed = _changed(Load(instrumented=False), _steady, worse)
-    assert [(each.subject, each.unit) for each in closed.harm] == [({}, "pages per second")]
+    assert [(rise.subject, rise.unit) for rise in closed.harm] == [({}, "pages per second")]
 
 
 def test_a_change_that_is_taken_back_before_it_is_measured_is_not_comparable(load: Load) -> None:
@@ -169,8 +169,8 @@ def test_a_change_that_is_taken_back_before_it_is_measured_is_not_comparable(loa
     load.settings[PCT] = "95"
     ledger, _ = _played(load, ledger, _steady, TICKS)
     del load.settings[PCT]
-    ledger, told = _played(load, ledger, _steady, HOUR)
-    [closed] = told
+    ledger, entries = _played(load, ledger, _steady, HOUR)
+    [closed] = entries
     assert isinstance(closed, Outcome)
     assert (closed.result, ledger.open, ledger.before) == (Result.NOT_COMPARABLE, (), {})
 
@@ -180,13 +180,13 @@ def test_a_second_change_before_the_first_is_measured_joins_it(load: Load) -> No
     load.settings[PCT] = "95"
     ledger, _ = _played(load, ledger, _steady, TICKS)
     load.settings["innodb_old_blocks_time"] = "0"
-    ledger, told = _played(load, ledger, _steady, 1)
-    first, second, baseline = told
+    ledger, entries = _played(load, ledger, _steady, 1)
+    first, second, baseline = entries
     assert isinstance(first, Outcome)
     assert isinstance(second, Outcome)
     assert isinstance(baseline, Baseline)
     assert first.result is Result.NOT_COMPARABLE
-    assert {each.setting for each in second.changes} == {PCT, "innodb_old_blocks_time"}
+    assert {change.setting for change in second.changes} == {PCT, "innodb_old_blocks_time"}
     assert baseline.reading.at < second.at - TICKS * INTERVAL / 2  # before the first change
 
 

@@ -20,8 +20,8 @@ def shown(metrics: OutcomeMetrics, *outcomes: Outcome) -> dict[str, float]:
 
 
 def test_outcomes_are_counted_by_rule_and_result() -> None:
-    found = shown(OutcomeMetrics(), KEPT, MISSED, UNASKED, OPEN)
-    assert {name: value for name, value in found.items() if name.startswith(TOTAL)} == {
+    samples = shown(OutcomeMetrics(), KEPT, MISSED, UNASKED, OPEN)
+    assert {name: value for name, value in samples.items() if name.startswith(TOTAL)} == {
         f'{TOTAL}{{result="kept",rule="{RULE}"}}': 1,
         f'{TOTAL}{{result="missed",rule="{RULE}"}}': 1,
         f'{TOTAL}{{result="unpromised",rule=""}}': 1,
@@ -30,23 +30,23 @@ def test_outcomes_are_counted_by_rule_and_result() -> None:
 
 def test_errors_are_counted_by_their_size_without_their_sign() -> None:
     less = outcome(500, 320, id="less")
-    found = shown(OutcomeMetrics(), KEPT, MISSED, less, UNASKED)
+    samples = shown(OutcomeMetrics(), KEPT, MISSED, less, UNASKED)
     bucket = {
-        end: found[f'{RATIO}_bucket{{le="{end}",rule="{RULE}"}}'] for end in ("0.01", "0.02", "0.2", "1.0", "+Inf")
+        end: samples[f'{RATIO}_bucket{{le="{end}",rule="{RULE}"}}'] for end in ("0.01", "0.02", "0.2", "1.0", "+Inf")
     }
     assert bucket == {"0.01": 0, "0.02": 1, "0.2": 2, "1.0": 3, "+Inf": 3}
-    assert found[f'{RATIO}_sum{{rule="{RULE}"}}'] == 0.012 + 0.7 + 0.18
-    assert found[f'{RATIO}_count{{rule="{RULE}"}}'] == 3
-    assert not [name for name in found if RATIO in name and 'rule=""' in name]
-    assert not [name for name in found if "_created" in name]
+    assert samples[f'{RATIO}_sum{{rule="{RULE}"}}'] == 0.012 + 0.7 + 0.18
+    assert samples[f'{RATIO}_count{{rule="{RULE}"}}'] == 3
+    assert not [name for name in samples if RATIO in name and 'rule=""' in name]
+    assert not [name for name in samples if "_created" in name]
 
 
 def test_an_outcome_is_counted_once_and_stays_counted_when_the_ledger_forgets_it() -> None:
     metrics = OutcomeMetrics()
-    kept = f'{TOTAL}{{result="kept",rule="{RULE}"}}'
-    assert [shown(metrics, KEPT)[kept], shown(metrics, KEPT)[kept]] == [1, 1]
-    assert shown(metrics, KEPT, outcome(0, 1, id="another"))[kept] == 2
-    assert shown(metrics)[kept] == 2
+    series = f'{TOTAL}{{result="kept",rule="{RULE}"}}'
+    assert [shown(metrics, KEPT)[series], shown(metrics, KEPT)[series]] == [1, 1]
+    assert shown(metrics, KEPT, outcome(0, 1, id="another"))[series] == 2
+    assert shown(metrics)[series] == 2
 
 
 def test_an_open_outcome_is_counted_once_it_is_closed() -> None:
@@ -57,8 +57,8 @@ def test_an_open_outcome_is_counted_once_it_is_closed() -> None:
 
 
 def test_the_families_have_the_type_and_labels_of_their_specs() -> None:
-    families = {each.name: each for each in OutcomeMetrics().families((KEPT,))}
-    assert {name: each.type for name, each in families.items()} == {
+    families = {family.name: family for family in OutcomeMetrics().families((KEPT,))}
+    assert {name: family.type for name, family in families.items()} == {
         TOTAL.removesuffix("_total"): "counter",
         RATIO: "histogram",
     }

@@ -27,13 +27,13 @@ def _ordinary(chance: random.Random) -> Iterator[Mapping[str, Done]]:
             bursts.append((chance.choice(list(BASE)), tick + chance.randint(6, 120), chance.uniform(1.3, 4.0)))
         if chance.random() < 1 / 400:
             jobs.append((tick + chance.randint(12, 150), chance.uniform(200.0, 3_000.0)))
-        bursts, jobs = [each for each in bursts if each[1] > tick], [each for each in jobs if each[0] > tick]
-        batch = sum(each[1] for each in jobs)
+        bursts, jobs = [burst for burst in bursts if burst[1] > tick], [job for job in jobs if job[0] > tick]
+        batch = sum(job[1] for job in jobs)
         day = 0.55 + 0.45 * math.sin(tick * INTERVAL / 3600.0 * 2.0 * math.pi / HOURS)
         done = {}
         for name, (rate, misses) in BASE.items():
             drift[name] = 0.995 * drift[name] + chance.gauss(0.0, 0.01)
-            burst = math.prod(each[2] for each in bursts if each[0] == name)
+            burst = math.prod(burst[2] for burst in bursts if burst[0] == name)
             rows = rate * day * burst * chance.uniform(0.8, 1.2)
             read = rows * min(1.0, misses * (1.0 + batch / 1_000.0) * chance.uniform(0.6, 1.6) * math.exp(drift[name]))
             done[name] = Done(rows=rows, read=read, waited=rows * 3e-5 + read * 2e-4 * chance.uniform(0.7, 1.5))
@@ -43,15 +43,15 @@ def _ordinary(chance: random.Random) -> Iterator[Mapping[str, Done]]:
 
 
 def test_six_hours_tell_of_no_harm_though_settings_change_that_have_no_effect() -> None:
-    load, ledger, told = Load(), Ledger(), list[Entry]()
+    load, ledger, entries = Load(), Ledger(), list[Entry]()
     for tick, done in enumerate(_ordinary(random.Random(3))):  # noqa: S311 - noise
         if tick in CHANGED:
-            assert told or tick == CHANGED[0], "hours without a change tell nothing"
+            assert entries or tick == CHANGED[0], "hours without a change tell nothing"
             load.settings["innodb_io_capacity"] = str(tick)
         load.go_on(done)
         ledger, new = ledger.observe(load.history, None)
-        told += new
-    results = [each.result for each in ledger.outcomes.values()]
+        entries += new
+    results = [outcome.result for outcome in ledger.outcomes.values()]
     assert len(results) == len(CHANGED)
     assert Result.UNPROMISED in results, "some could be compared"
-    assert [each for each in told if isinstance(each, Outcome) and each.harm] == []
+    assert [entry for entry in entries if isinstance(entry, Outcome) and entry.harm] == []

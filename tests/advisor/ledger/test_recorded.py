@@ -25,11 +25,11 @@ from exporter.recording.file import Recorder, Replayer
 from exporter.server import identity
 from lab.captures import kept
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture, server
-from tests.advisor.ledger.entries import AT, RULE, SUBJECT, baseline, closed, found, opened, unasked
+from tests.advisor.ledger.entries import AT, RULE, SUBJECT, baseline, closed, opened, remembered, unasked
 from tests.advisor.ledger.recordings import carrying
 from tests.exporter.recording.test_anonymise import again
 
-LEDGER = Ledger.of([found(), closed("1" * 16), unasked(), opened("3" * 16, at=AT + 9000), baseline("3" * 16)])
+LEDGER = Ledger.of([remembered(), closed("1" * 16), unasked(), opened("3" * 16, at=AT + 9000), baseline("3" * 16)])
 OWN = {"rule": "acme-payroll", "subject": {"schema": "acme", "table": "payroll"}}
 SECRET = "acme"
 
@@ -83,7 +83,7 @@ def test_without_names_the_numbers_stay_and_fingerprints_fit_the_new_names() -> 
     [finding] = ledger.findings.values()
     assert finding.subject == subject
     assert finding.fingerprint == fingerprint(RULE, subject)
-    assert finding.promises == found().promises
+    assert finding.promises == remembered().promises
     kept_promise, changed_by_hand, still_open = ledger.outcomes.values()
     assert kept_promise.measured is not None
     assert kept_promise.measured.subject == subject
@@ -100,9 +100,9 @@ def test_no_name_of_the_owner_is_left_in_any_entry() -> None:
     text = f"the rows of {SECRET}.orders moved"
     ledger = Ledger.of(
         [
-            found(fingerprint="1", subject=named, summary=text),
-            found(fingerprint="2", **OWN),
-            found(fingerprint="3", rule="missing-privilege", subject={"cure": f"GRANT PROCESS TO '{SECRET}'"}),
+            remembered(fingerprint="1", subject=named, summary=text),
+            remembered(fingerprint="2", **OWN),
+            remembered(fingerprint="3", rule="missing-privilege", subject={"cure": f"GRANT PROCESS TO '{SECRET}'"}),
             closed("1" * 16, subject=named, fingerprint="1", others=(other,), measured=other, why=text),
             closed("2" * 16, at=AT + 1, **OWN, fingerprint="2", why=text),
             closed("3" * 16, at=AT + 2, rule="missing-privilege", subject={"cure": SECRET}, fingerprint="3", why=text),
@@ -110,18 +110,23 @@ def test_no_name_of_the_owner_is_left_in_any_entry() -> None:
         ]
     )
     left = anonymous(ledger)
-    said = json.dumps(ledger_lines(ledger, builtin_ids(), Pseudonyms()))
+    text = json.dumps(ledger_lines(ledger, builtin_ids(), Pseudonyms()))
     assert SECRET in json.dumps(ledger_lines(ledger, ()))
-    assert SECRET not in said
-    assert "payroll" not in said
-    assert [each.rule for each in left.findings.values()] == [RULE]
-    assert [each.rule for each in left.outcomes.values()] == [RULE, None, None, None]
-    assert [str(each.result) for each in left.outcomes.values()] == ["kept", "unpromised", "unpromised", "unpromised"]
-    assert [bool(each.harm) for each in left.outcomes.values()] == [True, False, False, True]
+    assert SECRET not in text
+    assert "payroll" not in text
+    assert [finding.rule for finding in left.findings.values()] == [RULE]
+    assert [outcome.rule for outcome in left.outcomes.values()] == [RULE, None, None, None]
+    assert [str(outcome.result) for outcome in left.outcomes.values()] == [
+        "kept",
+        "unpromised",
+        "unpromised",
+        "unpromised",
+    ]
+    assert [bool(outcome.harm) for outcome in left.outcomes.values()] == [True, False, False, True]
 
 
 def test_the_advice_on_an_anonymised_recording_finds_its_outcomes(tmp_path: Path) -> None:
-    [source] = [each for each in kept() if str(each) == RECORDING]
+    [source] = [recording for recording in kept() if str(recording) == RECORDING]
     path = tmp_path / "anonymous.jsonl.gz"
 
     class Carrying(AnonymousRecorder):
@@ -132,11 +137,11 @@ def test_the_advice_on_an_anonymised_recording_finds_its_outcomes(tmp_path: Path
     again(source.recording, Carrying(path))
     replayed = Replay(path)
     ledger = recorded_ledger(replayed.ledger or ())
-    said = evaluation.advise(check.load(RULES_FOLDER), Window.of(replayed.history, float("inf")))
-    [finding] = [each for each in said.recommendations if each.rule == RULE]
+    advice = evaluation.advise(check.load(RULES_FOLDER), Window.of(replayed.history, float("inf")))
+    [finding] = [finding for finding in advice.recommendations if finding.rule == RULE]
     assert finding.subject != SUBJECT
     assert finding.fingerprint in ledger.findings
-    assert {each.fingerprint for each in ledger.outcomes.values()} == {finding.fingerprint, None}
+    assert {outcome.fingerprint for outcome in ledger.outcomes.values()} == {finding.fingerprint, None}
     assert "shop" not in gzip.decompress(path.read_bytes()).decode().rpartition('{"ledger"')[2]
 
 

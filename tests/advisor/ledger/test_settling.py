@@ -33,9 +33,9 @@ SIZE = _outcome("innodb_buffer_pool_size", 128 << 20, 256 << 20)
 
 
 def test_another_midpoint_settles_once_the_displaced_pages_were_read() -> None:
-    found = settling(PCT, _window(read=50.0))  # 58 % of 10,000 pages
-    assert found.warms is False
-    assert found.since == pytest.approx(BOOTED + AT + 116.0, abs=10.0)
+    settled = settling(PCT, _window(read=50.0))  # 58 % of 10,000 pages
+    assert settled.warms is False
+    assert settled.since == pytest.approx(BOOTED + AT + 116.0, abs=10.0)
 
 
 def test_a_pool_that_reads_nothing_has_nothing_to_wait_for() -> None:
@@ -44,14 +44,14 @@ def test_a_pool_that_reads_nothing_has_nothing_to_wait_for() -> None:
 
 
 def test_another_setting_displaces_nothing() -> None:
-    found = settling(_outcome("innodb_old_blocks_time", 1000, 0), _window(read=50.0))
-    assert (found.warms, found.since) == (False, BOOTED + AT)
+    settled = settling(_outcome("innodb_old_blocks_time", 1000, 0), _window(read=50.0))
+    assert (settled.warms, settled.since) == (False, BOOTED + AT)
 
 
 def test_a_larger_pool_warms_up_until_it_is_full() -> None:
-    found = settling(SIZE, _window(read=20.0, free=5_000, filled=20.0))
-    assert found.warms
-    assert found.since == pytest.approx(BOOTED + AT + 200.0, abs=10.0)  # a page cleaner keeps some free
+    settled = settling(SIZE, _window(read=20.0, free=5_000, filled=20.0))
+    assert settled.warms
+    assert settled.since == pytest.approx(BOOTED + AT + 200.0, abs=10.0)  # a page cleaner keeps some free
 
 
 def test_a_pool_that_is_larger_than_the_data_settles_when_it_gains_nothing() -> None:
@@ -64,5 +64,5 @@ def test_a_smaller_pool_does_not_warm_up() -> None:
 
 
 def test_a_restart_is_a_warm_up_whatever_changed() -> None:
-    found = settling(_outcome("innodb_old_blocks_time", 1000, 0), _window(read=2.0, free=9_000, filled=2.0, up=5.0))
-    assert (found.warms, found.since) == (True, None)
+    settled = settling(_outcome("innodb_old_blocks_time", 1000, 0), _window(read=2.0, free=9_000, filled=2.0, up=5.0))
+    assert (settled.warms, settled.since) == (True, None)

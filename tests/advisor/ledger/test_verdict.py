@@ -25,10 +25,10 @@ def test_a_promise_is_kept_within_its_error_or_by_chance(
 ) -> None:
     promise = Promise(setting="a", to=1, quantity="pages read", now=1000, predicted=500, error=stated)
     measured = Compared(quantity="pages read", before=990, after=after, noise=noise)
-    found = verdict(promise, measured)
-    assert found is not None
-    assert found[0] is result
-    assert found[1] == pytest.approx(error)
+    graded = verdict(promise, measured)
+    assert graded is not None
+    assert graded[0] is result
+    assert graded[1] == pytest.approx(error)
 
 
 def test_of_nothing_no_share_can_be_off() -> None:

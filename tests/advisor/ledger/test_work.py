@@ -33,7 +33,7 @@ USUAL = _reading(_work(HOT, 1_000, 0.2), _work(REPORT, 5_000, 0.3, "scans"))
 
 
 @pytest.mark.parametrize(
-    ("after", "said"),
+    ("after", "expected"),
     [
         (USUAL, ""),
         (_reading(_work(HOT, 1_400, 0.28), _work(REPORT, 4_000, 0.24, "scans")), ""),  # the rates swing
@@ -49,10 +49,10 @@ USUAL = _reading(_work(HOT, 1_000, 0.2), _work(REPORT, 5_000, 0.3, "scans"))
         (_reading(), "lookups of shop.hot went from 1,000 to 0"),
     ],
 )
-def test_work_is_comparable_unless_other_clients_ask_for_other_rows(after: Reading, said: str) -> None:
-    found = changed_work(USUAL, after)
-    assert said in found
-    assert bool(said) == bool(found)
+def test_work_is_comparable_unless_other_clients_ask_for_other_rows(after: Reading, expected: str) -> None:
+    reason = changed_work(USUAL, after)
+    assert expected in reason
+    assert bool(expected) == bool(reason)
 
 
 def test_lookups_beside_slow_inserts_of_the_same_clients_keep_step() -> None:

@@ -15,7 +15,7 @@ A, B = Table("shop", "a"), Table("shop", "b")
 
 
 def times(*history: Snapshot, longest: float = float("inf")) -> list[float]:
-    return [each.at - BOOTED for each in Window.of(history, longest).snapshots]
+    return [snapshot.at - BOOTED for snapshot in Window.of(history, longest).snapshots]
 
 
 def counting(*values: int | None, name: str = "n") -> Window:
@@ -24,16 +24,16 @@ def counting(*values: int | None, name: str = "n") -> Window:
     )
 
 
-def counter(each: Snapshot) -> float | None:
-    return (each[INNODB_METRICS] or {}).get("n")
+def counter(snapshot: Snapshot) -> float | None:
+    return (snapshot[INNODB_METRICS] or {}).get("n")
 
 
 def scanning(*rows: dict[Table, int] | None) -> Window:
-    return Window(tuple(snapshot(10.0 * k, table_scans=each) for k, each in enumerate(rows)))
+    return Window(tuple(snapshot(10.0 * k, table_scans=scans) for k, scans in enumerate(rows)))
 
 
 def growth(window: Window, table: Table) -> float | None:
-    return window.growth(lambda each: each[TABLE_SCANS], table, float)
+    return window.growth(lambda snapshot: snapshot[TABLE_SCANS], table, float)
 
 
 def test_what_nothing_cuts_is_one_window() -> None:
@@ -154,7 +154,7 @@ def test_an_entry_that_a_list_of_the_largest_left_out_for_a_while_still_grew() -
 def test_the_tail_is_the_shortest_end_that_is_enough() -> None:
     window = counting(0, 1, 5, 6, 9, 9)
     tail = window.tail(lambda part: (part.delta(counter) or 0) >= 3)
-    assert [counter(each) for each in tail.snapshots] == [6, 9, 9]
+    assert [counter(snapshot) for snapshot in tail.snapshots] == [6, 9, 9]
 
 
 @pytest.mark.parametrize("enough", [8, 9])

@@ -38,13 +38,13 @@ def building(seconds: float = 10.0, indexes: int | None = 2) -> Building:
     return Building(ORDERS, "altering table", seconds, indexes)
 
 
-def at(found: Builds, **sections: Any) -> Snapshot:
-    known: dict[str, Any] = {"builds": found, "index_sizes": SIZES}
+def at(section: Builds, **sections: Any) -> Snapshot:
+    known: dict[str, Any] = {"builds": section, "index_sizes": SIZES}
     return snapshot(100, **(known | sections))
 
 
-def only(found: Snapshot) -> Build:
-    shown = builds(Window((found,)))
+def only(latest: Snapshot) -> Build:
+    shown = builds(Window((latest,)))
     assert shown is not None
     [build] = shown
     return build
@@ -52,11 +52,11 @@ def only(found: Snapshot) -> Build:
 
 @pytest.mark.parametrize(("seconds", "stage", "completed"), SEEN)
 def test_progress_keeps_to_the_time_that_passes(seconds: float, stage: str, completed: int) -> None:
-    found = only(at(Builds((building(seconds),), f"alter table ({stage})", completed)))
-    assert found.done == pytest.approx(seconds / TOOK, abs=0.22)
-    assert found.stage == f"alter table ({stage})"
+    build = only(at(Builds((building(seconds),), f"alter table ({stage})", completed)))
+    assert build.done == pytest.approx(seconds / TOOK, abs=0.22)
+    assert build.stage == f"alter table ({stage})"
     if seconds >= 2.0:
-        assert found.seconds_left == pytest.approx(TOOK - seconds, abs=2.7)
+        assert build.seconds_left == pytest.approx(TOOK - seconds, abs=2.7)
 
 
 def test_progress_never_goes_back_nor_beyond_the_end() -> None:
@@ -66,8 +66,8 @@ def test_progress_never_goes_back_nor_beyond_the_end() -> None:
 
 
 def test_without_the_size_of_the_table_the_stage_tells() -> None:
-    found = Builds((building(),), "alter table (merge sort)", 24_894)
-    assert only(at(found, index_sizes=IndexSizes({}, 0))).done == 0.23
+    merging = Builds((building(),), "alter table (merge sort)", 24_894)
+    assert only(at(merging, index_sizes=IndexSizes({}, 0))).done == 0.23
     assert only(at(Builds((building(indexes=None),), "alter table (insert)", 24_894))).done == 0.63
 
 
@@ -79,13 +79,13 @@ def test_a_table_that_is_built_anew_counts_all_its_indexes() -> None:
 def test_of_several_builds_nobody_knows_whose_the_work_is() -> None:
     shown = builds(Window((at(Builds((building(), building()), "alter table (insert)", 9)),)))
     assert shown is not None
-    assert [(each.stage, each.done, each.seconds_left) for each in shown] == [("altering table", None, None)] * 2
+    assert [(build.stage, build.done, build.seconds_left) for build in shown] == [("altering table", None, None)] * 2
 
 
 def test_another_statement_has_a_stage_and_no_progress() -> None:
-    found = only(at(Builds((building(),), None, None)))
-    assert (found.schema_, found.table, found.stage) == ("shop", "orders", "altering table")
-    assert (found.done, found.seconds, found.seconds_left) == (None, 10, None)
+    build = only(at(Builds((building(),), None, None)))
+    assert (build.schema_, build.table, build.stage) == ("shop", "orders", "altering table")
+    assert (build.done, build.seconds, build.seconds_left) == (None, 10, None)
 
 
 MARIA = server("11.8.6-MariaDB")
@@ -96,8 +96,8 @@ def progress(hundredths: float) -> dict[str, float]:
 
 
 def test_mariadb_tells_the_progress_itself() -> None:
-    found = only(at(Builds((building(4.3, None),), None, None), of=MARIA, status=progress(4_018.0)))
-    assert (found.done, found.seconds_left) == (0.402, 6)
+    build = only(at(Builds((building(4.3, None),), None, None), of=MARIA, status=progress(4_018.0)))
+    assert (build.done, build.seconds_left) == (0.402, 6)
     begun = only(at(Builds((building(0.1, None),), None, None), of=MARIA, status=progress(4_018.0)))
     assert begun.seconds_left is None
     copied = only(at(Builds((building(10.0, None),), None, None), of=MARIA, status=progress(0.0)))
@@ -109,8 +109,10 @@ def test_without_performance_schema_mariadb_still_tells_how_far_it_is() -> None:
 
     def seen(*hundredths: float) -> tuple[Build, ...] | None:
         shots = [
-            snapshot(100 + 10 * number, of=MARIA, outcomes=off, status=progress(each) | {"uptime": 100.0 + 10 * number})
-            for number, each in enumerate(hundredths)
+            snapshot(
+                100 + 10 * number, of=MARIA, outcomes=off, status=progress(share) | {"uptime": 100.0 + 10 * number}
+            )
+            for number, share in enumerate(hundredths)
         ]
         shown = overview(Window(tuple(shots)))
         assert shown.lacks["builds"] == "performance_schema is OFF: switch it on"
@@ -119,21 +121,21 @@ def test_without_performance_schema_mariadb_still_tells_how_far_it_is() -> None:
     assert seen(9_000.0, 0.0, 2_000.0, 3_000.0, 4_000.0) == (
         Build(schema_=None, table=None, stage=None, done=0.4, seconds=20, seconds_left=60),
     )
-    assert [each.seconds_left for each in seen(0.0, 500.0) or ()] == [None]
+    assert [build.seconds_left for build in seen(0.0, 500.0) or ()] == [None]
     # Another build, without a look in between.
-    assert [each.seconds for each in seen(8_000.0, 9_000.0, 100.0) or ()] == [0]
+    assert [build.seconds for build in seen(8_000.0, 9_000.0, 100.0) or ()] == [0]
     assert seen(9_000.0, 0.0) == ()
 
 
-def test_why_something_is_not_known_is_told() -> None:
-    def told(found: Snapshot) -> tuple[tuple[Build, ...] | None, str | None]:
-        shown = overview(Window((found,)))
+def test_why_something_is_not_known_is_builds_and_lack() -> None:
+    def builds_and_lack(latest: Snapshot) -> tuple[tuple[Build, ...] | None, str | None]:
+        shown = overview(Window((latest,)))
         return shown.builds, shown.lacks["builds"]
 
-    assert told(at(Builds((), None, None))) == ((), None)
+    assert builds_and_lack(at(Builds((), None, None))) == ((), None)
     failed = {"builds": ReadOutcome(0.0, 0.0, "disabled", "performance_schema is OFF", "switch it on")}
-    assert told(snapshot(9, outcomes=failed)) == (None, "performance_schema is OFF: switch it on")
+    assert builds_and_lack(snapshot(9, outcomes=failed)) == (None, "performance_schema is OFF: switch it on")
     unnamed = Builds((Building(None, "altering table", 1.0, 1),), None, None)
     lack = "which table is built is not known"
-    assert (told(at(unnamed))[1] or "").startswith(f"{lack}: UPDATE performance_schema.setup_instruments")
-    assert told(at(unnamed, of=server("5.6.24")))[1] == f"{lack}: the server has no list of locks"
+    assert (builds_and_lack(at(unnamed))[1] or "").startswith(f"{lack}: UPDATE performance_schema.setup_instruments")
+    assert builds_and_lack(at(unnamed, of=server("5.6.24")))[1] == f"{lack}: the server has no list of locks"

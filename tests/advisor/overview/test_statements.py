@@ -16,16 +16,16 @@ def look(*digests: Digest, at: float = NOW) -> TableDigests:
 
 
 def test_the_first_look_counts_since_the_server_saw_the_statement() -> None:
-    [found] = statements(look(SCAN), None).statements
-    assert (found.per_hour, found.rows_examined_per_call, found.seconds_per_call) == (100, 10_000, 2)
-    assert found.since == NOW - 1800.0
+    [statement] = statements(look(SCAN), None).statements
+    assert (statement.per_hour, statement.rows_examined_per_call, statement.seconds_per_call) == (100, 10_000, 2)
+    assert statement.since == NOW - 1800.0
 
 
 def test_a_later_look_counts_since_the_earlier_one() -> None:
     before = replace(SCAN, executions=40, seconds=95.0, rows_examined=499_000)
-    [found] = statements(look(SCAN), look(before, at=NOW - 360.0)).statements
-    assert (found.per_hour, found.rows_examined_per_call, found.seconds_per_call) == (100, 100, 0.5)
-    assert found.since == NOW - 360.0
+    [statement] = statements(look(SCAN), look(before, at=NOW - 360.0)).statements
+    assert (statement.per_hour, statement.rows_examined_per_call, statement.seconds_per_call) == (100, 100, 0.5)
+    assert statement.since == NOW - 360.0
 
 
 def test_counts_that_began_anew_are_not_compared() -> None:
@@ -39,8 +39,8 @@ def test_counts_that_began_anew_are_not_compared() -> None:
 
 def test_a_single_execution_makes_no_rate_within_a_minute() -> None:
     once = replace(SCAN, executions=1, first_seen=NOW - 10.0)
-    assert [each.per_hour for each in statements(look(once), None).statements] == [None]
-    assert [each.per_hour for each in statements(look(once, at=NOW + 50.0), None).statements] == [60]
+    assert [statement.per_hour for statement in statements(look(once), None).statements] == [None]
+    assert [statement.per_hour for statement in statements(look(once, at=NOW + 50.0), None).statements] == [60]
 
 
 def test_one_that_rests_has_no_figures_of_a_call_and_comes_last() -> None:
@@ -54,13 +54,13 @@ def test_one_that_rests_has_no_figures_of_a_call_and_comes_last() -> None:
 def test_reads_without_an_index_come_first_and_the_busy_ones_before_others() -> None:
     lookup = replace(SCAN, digest="b", without_index=False, seconds=9000.0)
     idler = replace(SCAN, digest="c", seconds=1.0)
-    assert [each.digest for each in statements(look(lookup, idler, SCAN), None).statements] == ["a", "c", "b"]
+    assert [statement.digest for statement in statements(look(lookup, idler, SCAN), None).statements] == ["a", "c", "b"]
 
 
 def test_the_others_are_counted() -> None:
     many = look(*(replace(SCAN, digest=f"{number}") for number in range(MOST_STATEMENTS + 3)))
-    found = statements(many, None)
-    assert (len(found.statements), found.more_statements) == (MOST_STATEMENTS, 3)
+    answer = statements(many, None)
+    assert (len(answer.statements), answer.more_statements) == (MOST_STATEMENTS, 3)
     assert statements(None, None).statements == ()
 
 

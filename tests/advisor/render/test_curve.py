@@ -21,45 +21,45 @@ ODD = "a<b>&\"'</text><script>alert(1)</script>\x01\udc80\ufffe|[bold]"
 SIZES = ("0.25 ×", "0.5 ×", "0.75 ×", "today", "1.5 ×", "2 ×", "4 ×")
 
 
-def shown(found: MissCurve | None = None) -> MissCurve:
-    return (found or curve()).tidied()
+def shown(miss_curve: MissCurve | None = None) -> MissCurve:
+    return (miss_curve or curve()).tidied()
 
 
-def printed(found: MissCurve, width: int, encoding: str = "utf-8") -> str:
+def printed(miss_curve: MissCurve, width: int, encoding: str = "utf-8") -> str:
     """What a terminal of this width and character set shows."""
     raw = io.BytesIO()
     out = io.TextIOWrapper(raw, encoding=encoding, errors="strict")
-    plain.show(models.curve(found), Console(file=out, width=width, highlight=False))
+    plain.show(models.curve(miss_curve), Console(file=out, width=width, highlight=False))
     out.flush()
     return raw.getvalue().decode(encoding)
 
 
-def in_a_file(found: MissCurve) -> str:
-    return plain.text(models.curve(found))
+def in_a_file(miss_curve: MissCurve) -> str:
+    return plain.text(models.curve(miss_curve))
 
 
-def picture(found: MissCurve) -> ET.Element:
-    return ET.fromstring(curve_svg.svg(found))  # noqa: S314 - made here
+def picture(miss_curve: MissCurve) -> ET.Element:
+    return ET.fromstring(curve_svg.svg(miss_curve))  # noqa: S314 - made here
 
 
 def pixels(root: ET.Element, tag: str, kind: str) -> list[tuple[float, float]]:
     """The points of the first line or area of this class; a second one is the legend's."""
-    found, *_ = [each for each in root.iter(f"{SVG}{tag}") if each.get("class") == kind]
-    return [(float(x), float(y)) for x, y in (point.split(",") for point in found.get("points", "").split())]
+    shape, *_ = [element for element in root.iter(f"{SVG}{tag}") if element.get("class") == kind]
+    return [(float(x), float(y)) for x, y in (point.split(",") for point in shape.get("points", "").split())]
 
 
 def dots(root: ET.Element, kind: str) -> list[tuple[float, float]]:
-    circles = [each for each in root.iter(f"{SVG}circle") if each.get("class") == kind]
-    return [(float(each.get("cx", "nan")), float(each.get("cy", "nan"))) for each in circles]
+    circles = [element for element in root.iter(f"{SVG}circle") if element.get("class") == kind]
+    return [(float(circle.get("cx", "nan")), float(circle.get("cy", "nan"))) for circle in circles]
 
 
 def texts(root: ET.Element) -> list[str]:
-    return [each.text or "" for each in root.iter(f"{SVG}text")]
+    return [element.text or "" for element in root.iter(f"{SVG}text")]
 
 
 def test_the_answer_has_the_curve_with_tidy_numbers_and_the_tables_the_most_read_first() -> None:
-    found = shown(curve([size(0.5, 1234.5678, 0.1, scans=3.14159, few=1.0, many=5.0)], reads=400.004))
-    assert json.loads(found.model_dump_json()) == {
+    miss_curve = shown(curve([size(0.5, 1234.5678, 0.1, scans=3.14159, few=1.0, many=5.0)], reads=400.004))
+    assert json.loads(miss_curve.model_dump_json()) == {
         "server": "mysql 9.7.4",
         "at": 1_700_003_600.0,
         "watched_seconds": 3600.0,
@@ -88,7 +88,7 @@ def test_the_answer_has_the_curve_with_tidy_numbers_and_the_tables_the_most_read
         "filled": [],
         "notes": ["rests on a test"],
     }
-    assert MissCurve.model_validate_json(found.model_dump_json()) == found
+    assert MissCurve.model_validate_json(miss_curve.model_dump_json()) == miss_curve
 
 
 def test_a_name_with_a_dot_is_a_table_and_one_without_has_no_schema() -> None:
@@ -146,15 +146,15 @@ def test_a_terminal_without_block_characters_gets_others() -> None:
 
 def test_only_the_tables_with_the_most_reads_are_shown_and_the_rest_summed() -> None:
     many = {f"t{number:02}": 100.0 - number for number in range(30)}
-    found = shown(curve([size(1.0, 3000.0, **many)]))
-    text = in_a_file(found)
+    miss_curve = shown(curve([size(1.0, 3000.0, **many)]))
+    text = in_a_file(miss_curve)
     assert re.search(r"^shop\.t09 +91$", text, re.MULTILINE)
     assert "shop.t10" not in text
     assert re.search(rf"^20 others +{sum(100 - number for number in range(10, 30)):,}$", text, re.MULTILINE)
-    assert [each for each in texts(picture(found)) if each.startswith("shop.")] == [
+    assert [text for text in texts(picture(miss_curve)) if text.startswith("shop.")] == [
         f"shop.t0{number}, without full scans" for number in range(5)
     ]
-    assert len(found.sizes[0].tables) == 30
+    assert len(miss_curve.sizes[0].tables) == 30
 
 
 def test_a_picture_has_the_curve_with_its_band_and_todays_point() -> None:
@@ -188,24 +188,24 @@ def test_a_picture_loads_nothing_and_follows_the_readers_colours() -> None:
 
 def test_odd_names_stay_text_in_every_form() -> None:
     named = pool_size(1.0, estimate(9.0), tables={f"{ODD}.{ODD}": estimate(9.0)})
-    found = shown(curve([named, size(2.0, 1.0)], server=f"mysql {ODD}"))
-    root = picture(found)
+    miss_curve = shown(curve([named, size(2.0, 1.0)], server=f"mysql {ODD}"))
+    root = picture(miss_curve)
     assert not [*root.iter(f"{SVG}script")]
-    assert any("</text><script>" in each for each in texts(root))
-    assert not re.search("[\x00-\x08\ud800-\udfff\ufffe]", curve_svg.svg(found))
-    assert "|[bold]" in in_a_file(found)
-    assert found.sizes[0].tables[0].subject["schema"] == ODD.partition(".")[0]
+    assert any("</text><script>" in text for text in texts(root))
+    assert not re.search("[\x00-\x08\ud800-\udfff\ufffe]", curve_svg.svg(miss_curve))
+    assert "|[bold]" in in_a_file(miss_curve)
+    assert miss_curve.sizes[0].tables[0].subject["schema"] == ODD.partition(".")[0]
 
 
 @pytest.mark.parametrize("reads", [0.0, 0.004, 1e-3, 7.0, 1e6, 123_456_789.0, 9e15])
 def test_no_reads_and_very_many_reads_are_drawn(reads: float) -> None:
-    found = shown(curve(reads=reads))
-    root = picture(found)
+    miss_curve = shown(curve(reads=reads))
+    root = picture(miss_curve)
     assert all(58.0 <= y <= 398.0 for _, y in pixels(root, "polygon", "band"))
-    labels = [each.text or "" for each in root.iter(f"{SVG}text") if each.get("class") == "quiet end"]
-    assert 2 <= len([each for each in labels if "×" not in each]) <= 12
+    labels = [element.text or "" for element in root.iter(f"{SVG}text") if element.get("class") == "quiet end"]
+    assert 2 <= len([label for label in labels if "×" not in label]) <= 12
     assert max(map(len, labels)) <= 12
-    text = in_a_file(found)
+    text = in_a_file(miss_curve)
     assert "nan" not in text
     if reads == 0.0:
         assert "0 to 0" in text
@@ -213,17 +213,19 @@ def test_no_reads_and_very_many_reads_are_drawn(reads: float) -> None:
 
 
 def test_a_single_size_and_an_exact_one_are_drawn() -> None:
-    found = shown(curve([size(1.0, 5.0, width=0.0)], reads=5.0))
-    [(x, _)] = pixels(picture(found), "polyline", "expected")
+    miss_curve = shown(curve([size(1.0, 5.0, width=0.0)], reads=5.0))
+    [(x, _)] = pixels(picture(miss_curve), "polyline", "expected")
     assert 78.0 < x < 700.0
-    assert "█" * 48 in in_a_file(found)
-    assert "░░" not in in_a_file(found)
+    assert "█" * 48 in in_a_file(miss_curve)
+    assert "░░" not in in_a_file(miss_curve)
 
 
 def test_labels_of_sizes_that_are_close_together_do_not_overlap() -> None:
     root = picture(shown(curve([size(times / 100, 100.0) for times in range(50, 201, 5)])))
     at = sorted(
-        float(each.get("x", "nan")) for each in root.iter(f"{SVG}text") if (each.text or "").endswith(("×", "today"))
+        float(element.get("x", "nan"))
+        for element in root.iter(f"{SVG}text")
+        if (element.text or "").endswith(("×", "today"))
     )
     assert len(at) > 5
     assert all(after - before >= 47.9 for before, after in itertools.pairwise(at))

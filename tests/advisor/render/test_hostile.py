@@ -35,8 +35,8 @@ LINKS = Links("http://127.0.0.1:9747")
 
 
 def finding(name: str) -> Recommendation:
-    [found, *_] = reports.advice("mysql-9.7/repeated-scan").recommendations
-    return found.model_copy(
+    [first, *_] = reports.advice("mysql-9.7/repeated-scan").recommendations
+    return first.model_copy(
         update={
             "summary": name,
             "why": name,
@@ -54,14 +54,14 @@ def finding(name: str) -> Recommendation:
 
 
 def advice() -> Advice:
-    found = tuple(map(finding, NAMES))
+    findings = tuple(map(finding, NAMES))
     return reports.advice("mysql-9.7/repeated-scan").model_copy(
         update={
             "server": " ".join(NAMES),
-            "recommendations": found,
-            "overruled": tuple(SetAside(recommendation=each, reason=each.summary) for each in found),
-            "failed": tuple(Failed(rule=each, reason=each) for each in NAMES),
-            "blind": tuple(Blind(rule=each, lacks=each, reason=each, cure=each) for each in NAMES),
+            "recommendations": findings,
+            "overruled": tuple(SetAside(recommendation=aside, reason=aside.summary) for aside in findings),
+            "failed": tuple(Failed(rule=name, reason=name) for name in NAMES),
+            "blind": tuple(Blind(rule=name, lacks=name, reason=name, cure=name) for name in NAMES),
         }
     )
 
@@ -123,9 +123,9 @@ def test_a_chat_calls_nobody() -> None:
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_what_can_be_pasted_is_the_statement_and_nothing_else_is_one(name: str) -> None:
     sql = f"ANALYZE TABLE {identifier(name)}"
-    said = phrases.statement(sql)
-    assert not raw(said, "")
-    assert said == (f"{sql};" if visible(name) == name else phrases.not_shown(visible(sql)))
+    statement = phrases.statement(sql)
+    assert not raw(statement, "")
+    assert statement == (f"{sql};" if visible(name) == name else phrases.not_shown(visible(sql)))
 
 
 def test_a_statement_keeps_the_lines_of_its_author() -> None:
@@ -138,16 +138,15 @@ def test_a_statement_keeps_the_lines_of_its_author() -> None:
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_annotations_of_an_alert_show_and_call_nobody(name: str) -> None:
-    found = finding(name)
-    told = annotations_of(found, name, LINKS)
+    annotations = annotations_of(finding(name), name, LINKS)
     outcome = Outcome(id="a", at=0.0, changes=())
-    for each in (*told.values(), *with_outcome(told, outcome).values()):
-        assert not raw(each)
-        assert not [call for call in ("<!channel>", "<@U", "<https:", "@here") if call in each]
-    for line in told["description"].split("\n"):
-        label, _, said = line.partition(": ")
-        if label in STATEMENTS and not said.startswith(("-- ", "SET ")):
-            assert identifier(name) in said
+    for annotation in (*annotations.values(), *with_outcome(annotations, outcome).values()):
+        assert not raw(annotation)
+        assert not [call for call in ("<!channel>", "<@U", "<https:", "@here") if call in annotation]
+    for line in annotations["description"].split("\n"):
+        label, _, statement = line.partition(": ")
+        if label in STATEMENTS and not statement.startswith(("-- ", "SET ")):
+            assert identifier(name) in statement
 
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)

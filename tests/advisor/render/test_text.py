@@ -63,18 +63,18 @@ def unlike(tmp_path: Path) -> Advice:
 
 def test_advice_names_the_table_the_sql_and_the_evidence() -> None:
     advice = scanned()
-    [found] = advice.recommendations
+    [finding] = advice.recommendations
     shown = printed(advice)
-    pct = found.changes[0].to
-    assert found.effect is not None
+    pct = finding.changes[0].to
+    assert finding.effect is not None
     for line in (
-        f"warning  {found.summary}",
+        f"warning  {finding.summary}",
         f"apply       SET GLOBAL innodb_old_blocks_pct = {pct};",
         "roll back   SET GLOBAL innodb_old_blocks_pct = 37;",
         f"keep        SET PERSIST innodb_old_blocks_pct = {pct};",
         f"option file innodb_old_blocks_pct = {pct}",
-        f"effect      pages read per pass: {found.effect.now:,} -> 0 (expect 0 to ",
-        f"or          {found.alternatives[0].change.config}: pages read per pass: {found.effect.now:,} -> 0 ",
+        f"effect      pages read per pass: {finding.effect.now:,} -> 0 (expect 0 to ",
+        f"or          {finding.alternatives[0].change.config}: pages read per pass: {finding.effect.now:,} -> 0 ",
         "or          innodb_buffer_pool_size = 384 MiB: pages read per pass: ",
         "a63178a321b3b23c",
         "mysql.innodb_index_stats, size of the scanned index",
@@ -116,7 +116,7 @@ def test_what_is_set_aside_or_broken_comes_after_what_is_advised(unlike: Advice)
             "Suppressed by the configuration",
             "Failed rules: their advice is unknown",
         ]
-        places = [shown.index(title) for title in (*[each.summary for each in unlike.recommendations], *titles)]
+        places = [shown.index(title) for title in (*[finding.summary for finding in unlike.recommendations], *titles)]
         assert places == sorted(places)
         parts = re.split("|".join(titles), shown)
         assert overruled.recommendation.fingerprint in parts[1]
@@ -136,19 +136,19 @@ def test_a_finding_that_is_set_aside_says_why(unlike: Advice) -> None:
 
 def test_one_recommendation_is_shown_as_among_others(unlike: Advice) -> None:
     whole = in_markdown(unlike)
-    for found in unlike.recommendations:
-        assert finding_in_text(found) in in_text(unlike)
-        title, _, rest = finding_in_markdown(found).partition("\n")
+    for finding in unlike.recommendations:
+        assert finding_in_text(finding) in in_text(unlike)
+        title, _, rest = finding_in_markdown(finding).partition("\n")
         assert f"#{title}\n{rest}" in whole
 
 
 def test_a_change_that_is_made_elsewhere_says_where_and_what_to_know() -> None:
     advice = scanned()
-    [found] = advice.recommendations
-    elsewhere = found.changes[0].model_copy(
+    [finding] = advice.recommendations
+    elsewhere = finding.changes[0].model_copy(
         update={"apply": (), "rollback": (), "persist": (), "via": "DB parameter group", "note": "It needs a restart."}
     )
-    shown = finding_in_text(found.model_copy(update={"changes": (elsewhere,)}))
+    shown = finding_in_text(finding.model_copy(update={"changes": (elsewhere,)}))
     assert shown.splitlines()[1:4] == [
         f"  set         {elsewhere.config}",
         "  where       DB parameter group",
@@ -158,12 +158,12 @@ def test_a_change_that_is_made_elsewhere_says_where_and_what_to_know() -> None:
 
 def test_no_line_of_a_block_does_more_than_apply(unlike: Advice) -> None:
     """A block that is pasted whole applies the changes and takes nothing back."""
-    for found in unlike.recommendations:
-        [block] = re.findall(r"```sql\n(.*?)```", finding_in_markdown(found), re.DOTALL)
+    for finding in unlike.recommendations:
+        [block] = re.findall(r"```sql\n(.*?)```", finding_in_markdown(finding), re.DOTALL)
         run = [line for line in block.splitlines() if not line.startswith("-- ")]
-        parts: tuple[Change | Action, ...] = (*found.changes, *found.actions)
-        applied = [each for part in parts for each in part.apply]
-        assert run == [f"{each};" for each in applied]
+        parts: tuple[Change | Action, ...] = (*finding.changes, *finding.actions)
+        applied = [statement for part in parts for statement in part.apply]
+        assert run == [f"{statement};" for statement in applied]
 
 
 def test_brackets_in_a_version_are_no_markup() -> None:
@@ -173,8 +173,8 @@ def test_brackets_in_a_version_are_no_markup() -> None:
 
 
 def test_names_are_no_markdown() -> None:
-    [found] = scanned().recommendations
-    odd = found.model_copy(
+    [finding] = scanned().recommendations
+    odd = finding.model_copy(
         update={
             "summary": "a|b <b>x</b> `y` *z* [l](u)\n# h",
             "actions": (Action(do="drop ```x```\nDROP TABLE t", apply=("DROP INDEX ```` ON t",)),),
@@ -195,11 +195,11 @@ def test_a_narrow_terminal_loses_nothing() -> None:
 
 def test_markdown_has_the_sql_in_a_block_and_the_evidence_in_a_table() -> None:
     advice = scanned()
-    [found] = advice.recommendations
+    [finding] = advice.recommendations
     shown = in_markdown(advice)
     assert shown.startswith("# innodb-advisor: mysql 9.7.")
-    assert f"## warning: {found.summary}\n\n```sql\n{found.changes[0].apply[0]};\n-- roll back: SET GLOBAL" in shown
-    pages = f"{found.evidence[0].value:,} pages"
+    assert f"## warning: {finding.summary}\n\n```sql\n{finding.changes[0].apply[0]};\n-- roll back: SET GLOBAL" in shown
+    pages = f"{finding.evidence[0].value:,} pages"
     assert f"| table pages | {pages} | mysql.innodb_index_stats, size of the scanned index |" in shown
 
 
@@ -211,9 +211,9 @@ def test_markdown_says_silence_and_blindness() -> None:
 
 
 def test_a_recommendation_of_nothing_but_words_is_shown() -> None:
-    [found] = scanned().recommendations
+    [finding] = scanned().recommendations
     bare = Recommendation.model_validate(
-        found.model_dump(by_alias=True)
+        finding.model_dump(by_alias=True)
         | {"changes": (), "evidence": (), "effect": None, "cost": None, "others": None, "alternatives": ()}
         | {"since": None, "actions": ({"do": "Ask somebody"},)}
     )

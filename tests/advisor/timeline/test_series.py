@@ -16,17 +16,19 @@ READ = ("pages_read",)
 
 def reading(seconds: float, *pages: int, booted: float = BOOTED, **others: int) -> Snapshot:
     """A snapshot of instances that have read so many pages."""
-    pools = tuple(pool(pool=n, pages_read=each, **others) for n, each in enumerate(pages))
+    pools = tuple(pool(pool=n, pages_read=count, **others) for n, count in enumerate(pages))
     return snapshot(seconds, booted=booted, pools=pools)
 
 
 def of(answer: SeriesAnswer, name: str, **labels: str) -> tuple[float | None, ...]:
-    [found] = [each.values for each in answer.series if (each.name, each.labels) == (name, labels)]
-    return found
+    [values] = [line.values for line in answer.series if (line.name, line.labels) == (name, labels)]
+    return values
 
 
 def files(seconds: float, **reads: int) -> Snapshot:
-    return snapshot(seconds, table_files={Table("shop", name): FileReads(each, 0, 0.0) for name, each in reads.items()})
+    return snapshot(
+        seconds, table_files={Table("shop", name): FileReads(count, 0, 0.0) for name, count in reads.items()}
+    )
 
 
 def test_a_count_is_a_rate_of_each_instance_and_of_all() -> None:
@@ -41,7 +43,7 @@ def test_a_size_is_as_it_was_read() -> None:
     names = ("young_pages", "old_pages", "free_pages", "size_pages", "old_target_pages")
     history = [reading(10, 0, size_pages=4000, database_pages=3000, old_pages=1100, free_pages=1000)]
     answer = series(history, names, BOOTED)
-    assert {each.name: each.values for each in answer.series if not each.labels} == {
+    assert {line.name: line.values for line in answer.series if not line.labels} == {
         "young_pages": (1900,),
         "old_pages": (1100,),
         "free_pages": (1000,),
@@ -94,7 +96,7 @@ def test_the_tables_that_read_most_have_a_series_each() -> None:
     last = {f"t{n}": 1000 + 10 * n for n in range(12)}
     answer = series([files(10, **first), files(20, **last)], ("table_pages_read",), BOOTED)
     assert len(answer.series) == TABLES
-    assert [each.labels["table"] for each in answer.series] == [f"t{n}" for n in range(11, 3, -1)]
+    assert [line.labels["table"] for line in answer.series] == [f"t{n}" for n in range(11, 3, -1)]
     assert of(answer, "table_pages_read", schema="shop", table="t11") == (None, 11)
 
 
@@ -127,7 +129,7 @@ def test_a_recordings_rates_sum_up_to_what_its_window_has(name: str) -> None:
     answer = series(window.snapshots, READ, 0.0)
     steps = [after - before for before, after in zip(answer.at, answer.at[1:], strict=False)]
     summed = sum(rate * step for rate, step in zip(of(answer, "pages_read")[1:], steps, strict=True) if rate)
-    read = window.delta(lambda each: sum(of_one.pages_read for of_one in each[POOLS] or ()))
+    read = window.delta(lambda snapshot: sum(pool.pages_read for pool in snapshot[POOLS] or ()))
     assert read is not None
     assert read > 0
     assert summed == pytest.approx(read, rel=0.02)  # pools are read a little after a snapshot's time
@@ -136,9 +138,9 @@ def test_a_recordings_rates_sum_up_to_what_its_window_has(name: str) -> None:
 def test_a_change_buffer_at_work_is_in_its_series() -> None:
     names = ("change_buffer_pages", "change_buffer_merges", "change_buffer_operations")
     answer = series(captured("mysql-5.6/change-buffer-merges").snapshots, names, 0.0)
-    found = {each.name: [value for value in each.values if value] for each in answer.series}
-    assert set(found) == set(names)
-    assert all(found.values())
+    by_name = {line.name: [value for value in line.values if value] for line in answer.series}
+    assert set(by_name) == set(names)
+    assert all(by_name.values())
 
 
 def test_parallel_readers_at_work_are_in_their_series() -> None:
