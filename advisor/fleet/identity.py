@@ -36,6 +36,11 @@ class ServerKey:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def is_pod(self) -> bool:
+        """Whether its labels find the series of its pod."""
+        return {"namespace", "pod"} <= self.labels.keys() <= {*KUBERNETES}
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:

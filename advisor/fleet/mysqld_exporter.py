@@ -10,10 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 from advisor.fleet import mysqld_exporter_tables as tables
-from advisor.fleet.identity import KUBERNETES, ServerKey
 from advisor.fleet.queries import NUMBERS, FleetQuery, last, named, present
 from advisor.fleet.reader import ServerSeries
-from advisor.fleet.sections import CHECKPOINT_AGE, SeriesSource, only, partial, pools, printed, snapshot
+from advisor.fleet.sections import CHECKPOINT_AGE, SeriesSource, newest, only, partial, pools, printed, snapshot
 from advisor.fleet.series import Grid
 from advisor.observe.window import Window
 from exporter.collectors import BY_NAME
@@ -48,7 +47,6 @@ _IBUF = ("ibuf_size", "ibuf_merges", "ibuf_merges_insert", "ibuf_merges_delete",
 """Counters of the section innodb_metrics."""
 _SERVICES = ("aad_auth_only", "cloudsql_iam_authentication")
 """Variables that reveal a cloud service."""
-LOWER_CASE = "lower_case_table_names"
 FLAGS = {
     "innodb_metrics": "--collect.info_schema.innodb_metrics",
     "data_files": "--collect.perf_schema.file_events",
@@ -95,7 +93,7 @@ WINDOW = (
     last("mysqld-exporter-ibuf", named(f"{METRICS_PREFIX}change_buffer_{name}_total" for name in _IBUF), by_name=True),
     last(
         "mysqld-exporter-settings",
-        named(f"{VARIABLES_PREFIX}{name}" for name in (*NUMBERS, *_SERVICES, LOWER_CASE)),
+        named(f"{VARIABLES_PREFIX}{name}" for name in (*NUMBERS, *_SERVICES, tables.LOWER_CASE)),
         by_name=True,
     ),
     last(
@@ -111,56 +109,45 @@ WINDOW = (
 
 _CONTAINERS = 'container=~"mysql|mysqld|mariadb|database"'
 _LIMITS = "kube_pod_container_resource_limits"
-KUBERNETES_QUERIES = (
-    last("kube-limits", f'{_LIMITS}{{resource=~"memory|cpu",{_CONTAINERS},$S}}', "resource", at_end=True),
+_PODS = (  # the machines of servers without a sidecar
+    replace(
+        last("kube-limits", f'{_LIMITS}{{resource=~"memory|cpu",{_CONTAINERS},$S}}', "resource", at_end=True),
+        of_pod=True,
+    ),
     FleetQuery(
         "kube-memory",
         f"max by ($I) (max_over_time(container_memory_working_set_bytes{{{_CONTAINERS},$S}}[$W]))",
         at_end=True,
+        of_pod=True,
     ),
 )
-"""About the machine of servers without a sidecar."""
 
 
-def in_kubernetes(key: ServerKey) -> bool:
-    """Whether a server's labels find the series of its pod."""
-    return {"namespace", "pod"} <= key.labels.keys() <= {*KUBERNETES}
+def _window(series: ServerSeries, grid: Grid) -> Window:
+    server = _server(series, grid.end)
+    lacking = {section: _failure(series, server, grid.end, section) for section in BY_NAME}
+    machine = _machine(series, grid.end)
+    snapshots = [
+        _snapshot(series, point, server, lacking, {"variables": settings, "machine": machine})
+        for point, settings in zip(grid.points, _variables(series, grid), strict=True)
+    ]
+    return tables.since_its_begin(newest(snapshots))
 
 
-def with_machine(window: Window, series: ServerSeries, end: float) -> Window:
-    """The window with the limits of its server's container, and the most memory that it used over the window."""
+def _machine(series: ServerSeries, end: float) -> Machine | None:
+    """The limits of the server's container, and the most memory that it used over the window."""
     cores, memory = (series.value("kube-limits", end, resource) for resource in ("cpu", "memory"))
     used = series.value("kube-memory", end)
     if cores is None and memory is None:
-        return window
-    known = {
+        return None
+    limits = {
         "cores": cores,
         "cores_source": None if cores is None else _LIMITS,
         "memory_bytes": memory,
         "memory_source": None if memory is None else _LIMITS,
         "memory_available_bytes": None if memory is None or used is None else max(0.0, memory - used),
     }
-    machine, seen = partial(Machine, known), ReadOutcome(window.latest.at, 0.0)
-    return Window(
-        tuple(
-            replace(snapshot.with_section(MACHINE, machine), outcomes={**snapshot.outcomes, MACHINE.name: seen})
-            for snapshot in window.snapshots
-        )
-    )
-
-
-def _snapshots(series: ServerSeries, grid: Grid) -> list[Snapshot | None]:
-    if series.value(AT.name, grid.end) is None:
-        return [None]
-    server = _server(series, grid.end)
-    lacking = dict(_failures(series, server, grid.end))
-    lower_case = series.value(f"{VARIABLES_PREFIX}{LOWER_CASE}", grid.end)
-    sampled = [point for point in grid.points if series.value(AT.name, point) is not None]
-    counts = dict(zip(sampled, tables.counted(series, sampled, lower_case), strict=True))
-    return [
-        _snapshot(series, point, server, lacking, {"variables": settings, "count_statements": counts.get(point)})
-        for point, settings in zip(grid.points, _variables(series, grid), strict=True)
-    ]
+    return partial(Machine, limits)
 
 
 def _server(series: ServerSeries, end: float) -> Server:
@@ -171,16 +158,9 @@ def _server(series: ServerSeries, end: float) -> Server:
     return identify(known | services)
 
 
-def _failures(series: ServerSeries, server: Server, at: float) -> Iterator[tuple[str, ReadOutcome]]:
+def _failure(series: ServerSeries, server: Server, at: float, section: str) -> ReadOutcome:
     """Why a section is not known, where it is not, and what would open it."""
     collectors = {collector: value for (collector,), value in series.values("mysqld-exporter-collectors", at)}
-    for section in BY_NAME:
-        yield section, _failure(series, server, at, section, collectors)
-
-
-def _failure(
-    series: ServerSeries, server: Server, at: float, section: str, collectors: Mapping[str, float]
-) -> ReadOutcome:
     flag = FLAGS.get(section)
     if section == MACHINE.name:
         return ReadOutcome(at, 0.0, "absent", "no series tell the limits of the server's container", _NAME_POD)
@@ -220,6 +200,7 @@ def _snapshot(
         "pools": _pools(series, point),
         "innodb_metrics": _ibuf(series, point),
         "data_files": _data_files(series, point),
+        "count_statements": tables.counted(series, point),
     }
     return snapshot(at, server, {**sections, **known}, lacking)
 
@@ -253,7 +234,7 @@ def _variables(series: ServerSeries, grid: Grid) -> Iterator[Mapping[str, str] |
     """Settings at each point, as the server prints them. mysqld_exporter has no words but ON and OFF."""
     settings = {
         name: points
-        for name in (*NUMBERS, LOWER_CASE)
+        for name in (*NUMBERS, tables.LOWER_CASE)
         if (points := series.series(f"{VARIABLES_PREFIX}{name}").get(()))
     }
     known: dict[tuple[float | None, ...], Mapping[str, str]] = {}  # settings hardly ever change
@@ -298,7 +279,5 @@ def _data_files(series: ServerSeries, point: float) -> FileReads | None:
     return None if reads is None else partial(FileReads, {"reads": reads, "seconds": seconds})
 
 
-MYSQLD_EXPORTER = SeriesSource(
-    AT, SCRAPES, WINDOW, tables.COUNT, tables.QUERIES, _snapshots, tables.still, tables.moving
-)
-QUERIES = (*WINDOW, SCRAPES, tables.COUNT, *tables.QUERIES, *KUBERNETES_QUERIES)
+MYSQLD_EXPORTER = SeriesSource(AT, SCRAPES, (*WINDOW, *_PODS), _window, tables.COUNT, tables.QUERIES, tables.sections)
+QUERIES = (*WINDOW, SCRAPES, tables.COUNT, *tables.QUERIES, *_PODS)

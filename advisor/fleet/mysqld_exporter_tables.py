@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from advisor.facts.base import SECONDARY
 from advisor.fleet.queries import FleetQuery, last, named, present
 from advisor.fleet.reader import Points, ServerSeries
-from advisor.fleet.sections import partial
+from advisor.fleet.sections import UNKNOWN, partial
 from advisor.observe.window import Window
 from exporter.collectors import count_statements
 from exporter.collectors.base import KEPT
@@ -24,14 +24,14 @@ from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatemen
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
 from exporter.collectors.table_io import NO_INDEX, IndexIo
+from exporter.mysqld_exporter_names import VARIABLES_PREFIX
 from exporter.rows import PICOSECONDS, Rows, number
 from exporter.snapshot import Index, Snapshot, Table
 from exporter.table_names import SYSTEM_SCHEMAS, from_filename
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-Counted = Mapping[Table, CountStatement] | None
-"""What was counted up to a point; None where it is not known."""
+LOWER_CASE = "lower_case_table_names"
 
 _STATEMENTS = "mysql_perf_schema_events_statements{}_total"
 STATEMENTS = (
@@ -116,44 +116,56 @@ _MAY_COUNT = re.compile(r"SELECT COUNT \( ?[*?] ?\)(?: AS \S+)? FROM [^ ]*(?: \.
 """A digest that was cut before anything tells whether it counts a whole table."""
 
 
-def still(series: ServerSeries, end: float, latest: Snapshot) -> dict[str, Any]:
-    """The sections that hardly move, as of the window's end; None for one that is not known."""
-    return {"index_sizes": _index_sizes(series, end, latest), "file_sizes": _file_sizes(series, end)}
+def sections(series: ServerSeries, points: Sequence[float], latest: Snapshot) -> Iterator[dict[str, Any]]:
+    """The sections of tables at each of the points of a window; None for one that is not known.
 
-
-def moving(series: ServerSeries, points: Sequence[float], latest: Snapshot) -> Iterator[dict[str, Any]]:  # noqa: ARG001 - as of other exporters
-    """The counters of tables, at each of the points of a window; None for a section that is not known.
-
-    Instruments that are off leave zeros, which nothing tells from real ones. So a section without a count that grew
-    since the server's start is not known.
+    Sizes and rows hardly move: they are those of the end. Instruments that are off leave zeros, which nothing tells
+    from real ones. So counters of which none grew since the server's start are not known.
     """
+    end = points[-1]
+    sizes = {"index_sizes": _index_sizes(series, end, latest), "file_sizes": _file_sizes(series, end)}
     rows, statements, files = _rows(series), _statements(series), _files(series)
-    resting = {index: _index_io(of, points[-1]) for index, of in rows.items() if _rests(of, points)}
     for point in points:
         io = {
-            index: resting.get(index) or _index_io(of, point)
-            for index, of in rows.items()
-            if index in resting or any(point in counts for counts in of.values())
+            index: _index_io(of_index, point)
+            for index, of_index in rows.items()
+            if any(point in counts for counts in of_index.values())
         }
         scans = {
             Table(index.schema, index.table): of_index.fetched
             for index, of_index in io.items()
             if index.index == NO_INDEX and of_index.fetched
         }
-        read = _largest(_at(files, point), float)
-        yield {
+        reads = _largest(_at(files, point), float)
+        yield sizes | {
             "table_io": _largest(io, lambda of_index: of_index.fetched) or None,
             "table_scans": scans if io else None,
             "table_statements": _largest(_at(statements, point), float) or None,
-            "table_files": {table: partial(FileReads, {"reads": count}) for table, count in read.items()} or None,
+            "table_files": {table: FileReads(count, UNKNOWN, UNKNOWN) for table, count in reads.items()} or None,
         }
 
 
-def counted(series: ServerSeries, points: Sequence[float], lower_case: float | None) -> Sequence[Counted]:
-    """COUNT(*) by table at each of the points."""
-    if not _tells(series, points[-1]):
-        return [None] * len(points)
-    return [_counted_at(series, point, lower_case) for point in points]
+def counted(series: ServerSeries, point: float) -> Mapping[Table, CountStatement] | None:
+    """COUNT(*) by table up to a point.
+
+    None without any statement, where a digest was cut that may count a table, and where its time or its rows examined
+    are not told.
+    """
+    if not _tells(series):
+        return None
+    lower_case = next(iter(series.series(f"{VARIABLES_PREFIX}{LOWER_CASE}").get((), {}).values()), None)
+    rows = []
+    for labels, executions in series.values(_STATEMENTS.format(""), point):
+        schema, _, digest = labels
+        seconds, examined = (
+            series.value(_STATEMENTS.format(of), point, *labels) for of in ("_seconds", "_rows_examined")
+        )
+        if _is_cut(digest) or seconds is None or examined is None:
+            return None
+        picoseconds = round(seconds * PICOSECONDS)
+        rows.append((schema, digest, round(executions), picoseconds, round(examined), lower_case, None))
+    columns = ("schema_name", "digest_text", "executions", "picoseconds", "rows_examined", "lower_case", "sample_text")
+    return count_statements.parse([Rows(columns, tuple(rows))])
 
 
 def since_its_begin(window: Window) -> Window:
@@ -179,7 +191,7 @@ def lack(series: ServerSeries, end: float) -> tuple[str, str | None] | None:
 
     None where neither is so.
     """
-    if not _tells(series, end):
+    if not _tells(series):
         return "mysqld_exporter leaves out statements without a default schema, and tells no other", None
     if any(_is_cut(digest) for (_, _, digest), _ in series.values(_STATEMENTS.format(""), end)):
         return (
@@ -189,24 +201,9 @@ def lack(series: ServerSeries, end: float) -> tuple[str, str | None] | None:
     return None
 
 
-def _tells(series: ServerSeries, end: float) -> bool:
-    return next(series.values("mysqld-exporter-statements", end), None) is not None
-
-
-def _counted_at(series: ServerSeries, point: float, lower_case: float | None) -> Counted:
-    """None where a digest was cut that may count a table, and where its time or its rows examined are not told."""
-    rows = []
-    for labels, executions in series.values(_STATEMENTS.format(""), point):
-        schema, _, digest = labels
-        seconds, examined = (
-            series.value(_STATEMENTS.format(of), point, *labels) for of in ("_seconds", "_rows_examined")
-        )
-        if _is_cut(digest) or seconds is None or examined is None:
-            return None
-        picoseconds = round(seconds * PICOSECONDS)
-        rows.append((schema, digest, round(executions), picoseconds, round(examined), lower_case, None))
-    columns = ("schema_name", "digest_text", "executions", "picoseconds", "rows_examined", "lower_case", "sample_text")
-    return count_statements.parse([Rows(columns, tuple(rows))])
+def _tells(series: ServerSeries) -> bool:
+    """Whether it tells of any statement."""
+    return bool(series.series("mysqld-exporter-statements"))
 
 
 def _is_cut(digest: str) -> bool:
@@ -281,20 +278,11 @@ def _rows(series: ServerSeries) -> Mapping[Index, Mapping[str, Points]]:
     return rows
 
 
-def _rests(of: Mapping[str, Points], points: Sequence[float]) -> bool:
-    """Whether its counts are the same at all points, as those of most indexes of a server."""
-    return all(
-        points[-1] in counts and {counts.get(point) for point in points} == {counts[points[-1]]}
-        for counts in of.values()
-    )
-
-
-def _index_io(of: Mapping[str, Points], point: float) -> IndexIo:
+def _index_io(of_index: Mapping[str, Points], point: float) -> IndexIo:
     fetched, inserted, updated, deleted = (
-        of[operation].get(point, 0.0) if operation in of else 0.0
-        for operation in ("fetch", "insert", "update", "delete")
+        round(of_index.get(operation, {}).get(point, 0.0)) for operation in ("fetch", "insert", "update", "delete")
     )
-    return partial(IndexIo, {"fetched": fetched, "inserted": inserted, "updated": updated, "deleted": deleted})
+    return IndexIo(fetched, inserted, updated, deleted, UNKNOWN, UNKNOWN)
 
 
 def _statements(series: ServerSeries) -> Mapping[Table, Sequence[Points]]:

@@ -41,12 +41,15 @@ class FleetQuery:
         text: PromQL.
         labels: Labels beside the identity's that tell the series of a server apart; None for all there are.
         at_end: Whether it is asked at the end of the grid alone.
+        of_pod: Whether it is about the servers' pods, whose series have none of the user's labels. Only servers that
+            are pods are asked about.
     """
 
     name: str
     text: str
     labels: tuple[str, ...] | None = ()
     at_end: bool = False
+    of_pod: bool = False
 
     def of(self, identity: Identity, matchers: str, grid: Grid) -> str:
         """The text for a shard.

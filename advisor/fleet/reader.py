@@ -120,9 +120,11 @@ class FleetReader:
         keys = None if keys is None else tuple(keys)
         servers = {key: ServerSeries() for key in keys or ()}
         warnings, partial, nameless = dict[str, None](), False, 0
-        matchers = self._matchers(keys, more)
+        pods = all(key.is_pod for key in keys or ())
         for query in queries:
-            answer = await self._answer(query, matchers)
+            if query.of_pod and not pods:
+                continue
+            answer = await self._answer(query, keys, more)
             partial = partial or answer.partial
             warnings.update(dict.fromkeys(answer.warnings))
             for key, series in self.identity.of_servers(answer):
@@ -156,9 +158,8 @@ class FleetReader:
         """
         if not raw:
             return frozenset()
-        text = query.of(self.identity, self._matchers(tuple(raw)), self.grid)
         try:
-            answer = await self.client.grid(text, self.grid, downsampled=True)
+            answer = await self.client.grid(self._text(query, tuple(raw)), self.grid, downsampled=True)
         except QueryError:
             return frozenset()
         points = {key: {round(point) for point in points} for key, points in raw.items()}
@@ -168,10 +169,11 @@ class FleetReader:
             if key in points and any(value > 0 and round(at) not in points[key] for at, value in series.points)
         )
 
-    async def _answer(self, query: FleetQuery, matchers: str) -> QueryAnswer:
-        text = query.of(self.identity, matchers, self.grid)
+    async def _answer(self, query: FleetQuery, keys: Sequence[ServerKey] | None, more: str) -> QueryAnswer:
+        text = self._text(query, keys, more)
         return await (self.client.instant(text, self.grid.end) if query.at_end else self.client.grid(text, self.grid))
 
-    def _matchers(self, keys: Sequence[ServerKey] | None, more: str = "") -> str:
+    def _text(self, query: FleetQuery, keys: Sequence[ServerKey] | None, more: str = "") -> str:
+        of_user = "" if query.of_pod else self.selector
         of_keys = "" if keys is None else self.identity.selector(keys)
-        return ",".join(filter(None, (more, self.selector, of_keys)))
+        return query.of(self.identity, ",".join(filter(None, (more, of_user, of_keys))), self.grid)

@@ -1,9 +1,9 @@
-"""The sections of a snapshot that series become, whatever exporter they are of."""
+"""Windows, snapshots and sections that series become, whatever exporter they are of."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
@@ -11,7 +11,9 @@ from advisor.contract.settings import SETTINGS
 from advisor.fleet.queries import FleetQuery
 from advisor.fleet.reader import Labels, ServerSeries
 from advisor.fleet.series import Grid
-from exporter.collectors.pools import BufferPool
+from advisor.observe.window import Window, changed_settings, restarted
+from exporter.collectors.pools import POOLS, BufferPool
+from exporter.collectors.status import STATUS
 from exporter.server import Server
 from exporter.snapshot import ReadOutcome, Snapshot
 
@@ -21,6 +23,11 @@ UNKNOWN: Any = None
 """A field of a section that no series tells, whatever its type: facts and models take None as not known."""
 CHECKPOINT_AGE = "innodb_checkpoint_age"
 """Of the status: here of every server, as a mean since the point before."""
+LEAST_POINTS = 3
+"""Two points have one growth, and no slice to compare it with."""
+_CLOCK_SLACK = 15.0
+"""Seconds by which a server's start may seem to move: samples have the time at which their scrape began, and a scrape
+may take ten."""
 _SWITCH = ("OFF", "ON")
 
 
@@ -31,23 +38,65 @@ class SeriesSource:
     Attributes:
         at: Has a value, the time of the newest sample, wherever the server has a sample.
         scrapes: Samples since the point before; asked only for servers with findings.
-        window: The queries for all servers, `at` among them.
-        count: How many series of tables a server has.
-        tables: The queries about tables, for single servers.
-        snapshots: A snapshot for each point of the grid; None where the server has no sample. One None if the end has
-            none. Raises ValueError where not exactly one series says what server it is.
-        still: Sections of tables that hardly move, as of the window's end; None for one that is not known.
-        moving: Counters of tables, at each of the points of a window; None for a section that is not known.
+        queries: For all servers, `at` among them.
+        window: The window of a server that has a sample at the grid's end. Raises ValueError with the reason where its
+            series make none.
+        tables_count: How many series of tables a server has.
+        tables_queries: About tables, for single servers.
+        tables: The sections of tables at each of these points, from the window's newest snapshot; None for a section
+            that is not known.
     """
 
     at: FleetQuery
     scrapes: FleetQuery
-    window: tuple[FleetQuery, ...]
-    count: FleetQuery
-    tables: tuple[FleetQuery, ...]
-    snapshots: Callable[[ServerSeries, Grid], list[Snapshot | None]]
-    still: Callable[[ServerSeries, float, Snapshot], dict[str, Any]]
-    moving: Callable[[ServerSeries, Sequence[float], Snapshot], Iterator[dict[str, Any]]]
+    queries: tuple[FleetQuery, ...]
+    window: Callable[[ServerSeries, Grid], Window]
+    tables_count: FleetQuery
+    tables_queries: tuple[FleetQuery, ...]
+    tables: Callable[[ServerSeries, Sequence[float], Snapshot], Iterable[Mapping[str, Any]]]
+
+
+def newest(points: Sequence[Snapshot | None]) -> Window:
+    """The newest points that belong together.
+
+    Args:
+        points: Of the grid, oldest first; None where the server has no sample. The last is known.
+
+    Raises:
+        ValueError: These are too few, with the reason.
+    """
+    together: list[Snapshot] = []  # newest first
+    cut = "the first sample"
+    for number, point in reversed([*enumerate(points)]):
+        if point is None:
+            cut = "a gap in its samples" if any(points[:number]) else cut
+            break
+        if together and (event := _between(point, together[-1])):
+            cut = event
+            break
+        if not together or point.at < together[-1].at:  # else the same sample is the last one of both points
+            together.append(point)
+    if len(together) < LEAST_POINTS:
+        raise ValueError(f"not long enough since {cut}")
+    return Window(_without_first_means((*reversed(together),)))
+
+
+def _between(before: Snapshot, after: Snapshot) -> str | None:
+    """What happened between two points, in words; None where they belong together."""
+    if before.server != after.server or restarted(before, after, _CLOCK_SLACK):
+        return "the restart"
+    if changed := changed_settings(before, after):
+        return f"{', '.join(changed)} changed"
+    return "its clock was set back" if before.at > after.at else None
+
+
+def _without_first_means(snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...]:
+    """Without the first point's means: they are of the time before the window."""
+    first, *rest = snapshots
+    if (pools := first[POOLS]) is not None:
+        first = first.with_section(POOLS, tuple(replace(pool, modified_pages=UNKNOWN) for pool in pools))
+    status = {name: value for name, value in (first[STATUS] or {}).items() if name != CHECKPOINT_AGE}
+    return first.with_section(STATUS, status or None), *rest
 
 
 def snapshot(at: float, server: Server, sections: Mapping[str, Any], failures: Mapping[str, ReadOutcome]) -> Snapshot:
@@ -59,9 +108,18 @@ def snapshot(at: float, server: Server, sections: Mapping[str, Any], failures: M
         sections: By collector; None for one that is not known.
         failures: By collector, why its section is not known.
     """
+    return with_sections(Snapshot(at, server, "", failures), sections)
+
+
+def with_sections(snapshot: Snapshot, sections: Mapping[str, Any]) -> Snapshot:
+    """The snapshot with more sections, where they are known."""
     known = {name: section for name, section in sections.items() if section is not None}
-    read = {name: ReadOutcome(at, 0.0) for name in known}
-    return Snapshot(at, server, "", {**failures, **read}, dict.fromkeys(known, at), known)
+    return replace(
+        snapshot,
+        sections={**snapshot.sections, **known},
+        outcomes={**snapshot.outcomes, **{name: ReadOutcome(snapshot.at, 0.0) for name in known}},
+        read_at={**snapshot.read_at, **dict.fromkeys(known, snapshot.at)},
+    )
 
 
 def only(series: ServerSeries, query: str, end: float) -> Labels:

@@ -11,8 +11,19 @@ from typing import Any, TypeVar, get_args
 
 from advisor.fleet.queries import WORDS, FleetQuery, exposed, last, named, present
 from advisor.fleet.reader import ServerSeries
-from advisor.fleet.sections import CHECKPOINT_AGE, SeriesSource, only, partial, pools, printed, rounded, snapshot
+from advisor.fleet.sections import (
+    CHECKPOINT_AGE,
+    SeriesSource,
+    newest,
+    only,
+    partial,
+    pools,
+    printed,
+    rounded,
+    snapshot,
+)
 from advisor.fleet.series import Grid
+from advisor.observe.window import Window
 from exporter.collectors import BY_NAME
 from exporter.collectors.base import OTHER, Collector
 from exporter.collectors.cached_indexes import CACHED_INDEXES, CachedIndexes
@@ -119,12 +130,10 @@ _LATER = frozenset(
 """Collectors whose sections come later, for single servers."""
 
 
-def _snapshots(series: ServerSeries, grid: Grid) -> list[Snapshot | None]:
-    if series.value(AT.name, grid.end) is None:
-        return [None]
+def _window(series: ServerSeries, grid: Grid) -> Window:
     server = _server(only(series, "sidecar-server", grid.end))
     outcomes = dict(_outcomes(series, grid.end))
-    return [_snapshot(series, point, grid.end, server, outcomes) for point in grid.points]
+    return newest([_snapshot(series, point, grid.end, server, outcomes) for point in grid.points])
 
 
 def _server(labels: Sequence[str]) -> Server:
@@ -136,20 +145,14 @@ def _server(labels: Sequence[str]) -> Server:
 
 def _outcomes(series: ServerSeries, end: float) -> Iterator[tuple[str, ReadOutcome]]:
     """Each collector's last run, as far as it has series: what it reads is known, or why it is not."""
+    failed = ReadOutcome(end, 0.0, "failed", "the sidecar cannot read it", "`innodb-advisor check` says why")
+    absent = ReadOutcome(end, 0.0, "absent", "the sidecar's series do not have it", "let the sidecar judge")
     succeeded = {collector: value for (collector,), value in series.values("sidecar-health", end)}
     for name in BY_NAME:
         if name in succeeded and not succeeded[name]:
-            yield (
-                name,
-                ReadOutcome(end, 0.0, "failed", "the sidecar cannot read it", "`innodb-advisor check` says why"),
-            )
-        elif name in succeeded and name in _LATER:
-            yield name, ReadOutcome(end, 0.0)
+            yield name, failed
         else:
-            yield (
-                name,
-                ReadOutcome(end, 0.0, "absent", "the sidecar's series do not have it", "let the sidecar judge"),
-            )
+            yield name, ReadOutcome(end, 0.0) if name in succeeded and name in _LATER else absent
 
 
 def _snapshot(
@@ -232,7 +235,29 @@ def _machine(series: ServerSeries, point: float, end: float) -> Machine | None:
     return None if machine == Machine() else machine
 
 
-def _still(series: ServerSeries, end: float, latest: Snapshot) -> dict[str, Any]:  # noqa: ARG001 - as of other exporters
+def _tables(series: ServerSeries, points: Sequence[float], latest: Snapshot) -> Iterator[dict[str, Any]]:
+    shut = {name for name, outcome in latest.outcomes.items() if outcome.failure is not None}
+    indexes = _indexes(series, points[-1])
+    for point in points:
+        scans = series.items(TABLE_SCANS, point).items()
+        sections: dict[str, Any] = {
+            "table_scans": {Table(*names): round(fields[""]) for names, fields in scans},
+            "count_statements": dict(_of_tables(series, COUNT_STATEMENTS, CountStatement, point, "executions")),
+            "table_files": dict(_of_tables(series, TABLE_FILES, FileReads, point, "reads")),
+        }
+        yield indexes | {name: section for name, section in sections.items() if name not in shut}
+
+
+def _of_tables(
+    series: ServerSeries, collector: Collector[Any], kind: type[Item], point: float, least: str
+) -> Iterator[tuple[Table, Item]]:
+    for names, fields in series.items(collector, point).items():
+        if least in fields:
+            yield Table(*names), partial(kind, fields)
+
+
+def _indexes(series: ServerSeries, end: float) -> dict[str, Any]:
+    """The sections that hardly move, as of the window's end; nothing without the sum over other indexes."""
     info = {Index(*names): (kind, columns) for (*names, kind, columns), _ in series.values("sidecar-index-info", end)}
     sizes = series.items(INDEX_SIZES, end)
     others = sizes.pop((OTHER.schema, OTHER.table, OTHER.index), None)
@@ -266,26 +291,5 @@ def _index_size(
     return partial(IndexSize, {**fields, "rows": of_table, "columns": columns or None})
 
 
-def _moving(series: ServerSeries, points: Sequence[float], latest: Snapshot) -> Iterator[dict[str, Any]]:
-    shut = {name for name, outcome in latest.outcomes.items() if outcome.failure is not None}
-    for point in points:
-        sections = {
-            "table_scans": {
-                Table(*names): round(fields[""]) for names, fields in series.items(TABLE_SCANS, point).items()
-            },
-            "count_statements": dict(_of_tables(series, COUNT_STATEMENTS, CountStatement, point, "executions")),
-            "table_files": dict(_of_tables(series, TABLE_FILES, FileReads, point, "reads")),
-        }
-        yield {name: None if name in shut else section for name, section in sections.items()}
-
-
-def _of_tables(
-    series: ServerSeries, collector: Collector[Any], kind: type[Item], point: float, least: str
-) -> Iterator[tuple[Table, Item]]:
-    for names, fields in series.items(collector, point).items():
-        if least in fields:
-            yield Table(*names), partial(kind, fields)
-
-
-SIDECAR = SeriesSource(AT, SCRAPES, WINDOW, COUNT, TABLES, _snapshots, _still, _moving)
+SIDECAR = SeriesSource(AT, SCRAPES, WINDOW, _window, COUNT, TABLES, _tables)
 QUERIES = (*WINDOW, SCRAPES, COUNT, *TABLES)
