@@ -7,6 +7,7 @@ answer wait: the budget is for the servers that read the most pages.
 from __future__ import annotations
 
 import heapq
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from dataclasses import dataclass, replace
 from advisor import facts
 from advisor.advice.evaluation import advice
 from advisor.advice.interpreter import NO_MODEL, Evaluator
-from advisor.advice.trace import Evaluation, Verdict
+from advisor.advice.trace import Evaluation
 from advisor.advice.values import FactValues, values_of
 from advisor.contract.fleet import Source
 from advisor.contract.recommendation import Blind, Recommendation
@@ -22,9 +23,8 @@ from advisor.facts.base import over_pools, ratio
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.configuration import Suppression
-from exporter.collectors import COLLECTORS
 from exporter.collectors.index_sizes import INDEX_SIZES
-from exporter.snapshot import ReadOutcome, Snapshot
+from exporter.snapshot import Snapshot
 
 SIDECAR = "run innodb-advisor as the server's sidecar"
 _CURES = {Source.MYSQLD_EXPORTER: SIDECAR, Source.SIDECAR: "update the server's sidecar, or look at its own verdicts"}
@@ -48,13 +48,10 @@ _ESTIMATED = "the rows of its table are an estimate up to a day old"
 _WAITING_SERVERS = 32
 """Servers that wait for a model at a time: the budget serves hardly more, and each holds its window."""
 
-Estimable = tuple[Evaluation, bool]
-"""An evaluation, and whether it rests on an estimate."""
-
 
 @dataclass(frozen=True, slots=True)
 class JudgedServer:
-    """What the rules say of a server.
+    """The verdicts of the rules on a server.
 
     Attributes:
         findings: The most severe first. Those that rest on an estimate have half of their confidence.
@@ -73,7 +70,7 @@ class JudgedServer:
     waiting: tuple[str, ...]
     suppressed: int
     notes: Mapping[str, tuple[str, ...]]
-    trace: tuple[Estimable, ...]
+    trace: tuple[Evaluation, ...]
     wants_tables: bool = False
 
 
@@ -82,43 +79,79 @@ def judge(
     window: Window,
     source: Source,
     suppressions: Sequence[Suppression] = (),
+    *,
     before: JudgedServer | None = None,
+    seconds: float | None = None,
 ) -> JudgedServer:
-    """What the rules say without a model.
+    """The verdicts of the rules.
 
     Args:
         rules: Those in force. Rules on what only a sidecar knows, of itself and of its advice, are left out.
         window: Of the server, with partly known sections.
         source: Of the window's series.
         suppressions: Findings that are not wanted.
-        before: What they say without the window's sections of tables. A rule that these cannot change is not asked
-            again: what is known settles its silence.
+        before: The verdicts without models, or without the window's sections of tables too. A rule that these cannot
+            change is not asked again: what is known settles its silence.
+        seconds: CPU time for models; None to ask none.
     """
+    asked, evaluations = _open(rules, before, models=seconds is not None)
+    evaluator = Evaluator(asked, window, models=seconds is not None, seconds=math.inf if seconds is None else seconds)
+    notes = dict(before.notes) if before else {}
+    for rule in asked:
+        for evaluation in _evaluated(evaluator, rule, window):
+            certain = _certain(evaluation, window, rule, source)
+            if certain is not evaluation and isinstance(certain.verdict, Recommendation):
+                notes[certain.verdict.fingerprint] = (_ESTIMATED,)
+            evaluations.append(certain)
+    wants_tables = False
+    if before is None:
+        coming = _coming(window, source)
+        curable = _curable(evaluations, coming)
+        # The tables would not cure the others, so that they tell what else is missing.
+        evaluations = [
+            evaluation for evaluation in evaluations if evaluation.rule in curable or _lack(evaluation) not in coming
+        ]
+        wants_tables = bool(curable)
+    verdicts = advice(evaluations, window, suppressions)
+    lacks = {(blind.rule, blind.lacks): blind for blind in reversed(verdicts.blind)}
+    return JudgedServer(
+        findings=verdicts.recommendations,
+        blind=tuple(_cured(lacks[key], window, source) for key in sorted(lacks) if key[1] != NO_MODEL),
+        undecided=tuple(sorted({blind.rule for blind in verdicts.blind} | {failed.rule for failed in verdicts.failed})),
+        waiting=tuple(sorted({rule for rule, lack in lacks if lack == NO_MODEL})),
+        suppressed=len(verdicts.suppressed),
+        notes=notes,
+        trace=tuple(evaluations),
+        wants_tables=wants_tables,
+    )
+
+
+def _open(
+    rules: Sequence[Rule], before: JudgedServer | None, *, models: bool
+) -> tuple[Sequence[Rule], list[Evaluation]]:
+    """The rules to ask, and the evaluations of those that are settled."""
     trace = before.trace if before else ()
-    spoken = {evaluation.rule for evaluation, _ in trace if evaluation.verdict is not None}
-    settled = [estimable for estimable in trace if estimable[0].rule not in spoken]
-    silent = {evaluation.rule for evaluation, _ in settled}
-    asked = [rule for rule in rules if rule.file.for_each not in _ITSELF and rule.id not in silent]
-    window = _explained(window, source)
-    evaluator = Evaluator(asked, window, models=False)
-    new = [_certain(each, window, rule, source) for rule in asked for each in _evaluated(evaluator, rule, window)]
-    if before is not None:
-        return _judged([*settled, *new], window, source, suppressions)
-    coming = _coming(window, source)
+    if before and models:
+        asked = [rule for rule in rules if rule.id in before.waiting]
+    else:
+        open_rules = {evaluation.rule for evaluation in trace if evaluation.verdict is not None}
+        settled = {evaluation.rule for evaluation in trace} - open_rules
+        asked = [rule for rule in rules if rule.file.for_each not in _ITSELF and rule.id not in settled]
+    names = {rule.id for rule in asked}
+    return asked, [evaluation for evaluation in trace if evaluation.rule not in names]
+
+
+def _lack(evaluation: Evaluation) -> str | None:
+    return evaluation.verdict.lacks if isinstance(evaluation.verdict, Blind) else None
+
+
+def _curable(evaluations: Sequence[Evaluation], coming: frozenset[str]) -> set[str]:
+    """The rules that lack nothing but the sections that are coming."""
     lacks: dict[str, set[str]] = {}
-    for evaluation, _ in new:
-        if isinstance(evaluation.verdict, Blind):
-            lacks.setdefault(evaluation.rule, set()).add(evaluation.verdict.lacks)
-    curable = {rule for rule, names in lacks.items() if names <= coming}
-    # The tables would not cure the others, so that they tell what else is missing.
-    kept = [
-        estimable
-        for estimable in new
-        if not isinstance(verdict := estimable[0].verdict, Blind)
-        or verdict.rule in curable
-        or verdict.lacks not in coming
-    ]
-    return replace(_judged(kept, window, source, suppressions), wants_tables=bool(curable))
+    for evaluation in evaluations:
+        if (lack := _lack(evaluation)) is not None:
+            lacks.setdefault(evaluation.rule, set()).add(lack)
+    return {rule for rule, names in lacks.items() if names <= coming}
 
 
 def _coming(window: Window, source: Source) -> frozenset[str]:
@@ -178,14 +211,10 @@ class Budget:
             if seconds <= 0.0:
                 self._left.append(server)
                 continue
-            explained = _explained(window, source)
-            asked = [rule for rule in rules if rule.id in judged.waiting]
-            evaluator = Evaluator(asked, explained, seconds=seconds)
-            new = [_certain(each, explained, rule, source) for rule in asked for each in evaluator.evaluations(rule)]
-            if any(isinstance(each.verdict, Blind) and each.verdict.lacks == "time" for each, _ in new):
+            answered = judge(rules, window, source, self._suppressions, before=judged, seconds=seconds)
+            if any(lack.lacks == "time" and lack.rule in judged.waiting for lack in answered.blind):
                 self._left.append(server)
-            settled = [estimable for estimable in judged.trace if estimable[0].rule not in judged.waiting]
-            yield server, source, _judged([*settled, *new], explained, source, self._suppressions)
+            yield server, source, answered
         self._waiting = []
 
     @property
@@ -194,72 +223,33 @@ class Budget:
         return tuple(sorted(self._left))
 
 
-def _explained(window: Window, source: Source) -> Window:
-    """The window with a reason and a cure for every section that its newest snapshot lacks."""
-    latest = window.latest
-    lacking = {
-        collector.name: ReadOutcome(latest.at, 0.0, "absent", "no series of the server have it", _CURES[source])
-        for collector in COLLECTORS
-        if collector.name not in latest.sections and collector.name not in latest.outcomes
-    }
-    return Window((*window.snapshots[:-1], replace(latest, outcomes={**latest.outcomes, **lacking})))
+def _cured(blind: Blind, window: Window, source: Source) -> Blind:
+    """A lack with a cure: of the section that its fact comes from, or else the sidecar."""
+    if blind.cure:
+        return blind
+    outcome = window.latest.outcomes.get(_SECTIONS.get(blind.lacks.partition(".")[0], ""))
+    cure = None if outcome is None or outcome.failure is None else outcome.cure
+    return blind.model_copy(update={"cure": cure or _CURES[source]})
 
 
-def _judged(
-    trace: Sequence[Estimable], window: Window, source: Source, suppressions: Sequence[Suppression]
-) -> JudgedServer:
-    said = advice((evaluation for evaluation, _ in trace), window, suppressions)
-    lacks = {(blind.rule, blind.lacks): blind for blind in reversed(said.blind)}
-    estimated = {
-        evaluation.verdict.fingerprint
-        for evaluation, rests in trace
-        if rests and isinstance(evaluation.verdict, Recommendation)
-    }
-    return JudgedServer(
-        findings=said.recommendations,
-        blind=tuple(
-            blind if blind.cure else blind.model_copy(update={"cure": _cure(window, source, blind.lacks)})
-            for _, blind in sorted(lacks.items())
-            if blind.lacks != NO_MODEL
-        ),
-        undecided=tuple(sorted({blind.rule for blind in said.blind} | {failed.rule for failed in said.failed})),
-        waiting=tuple(sorted({rule for rule, lack in lacks if lack == NO_MODEL})),
-        suppressed=len(said.suppressed),
-        notes={
-            finding.fingerprint: (_ESTIMATED,) for finding in said.recommendations if finding.fingerprint in estimated
-        },
-        trace=tuple(trace),
-    )
-
-
-def _cure(window: Window, source: Source, lacks: str) -> str:
-    """What opens the section that a fact comes from, or else the sidecar."""
-    outcome = window.latest.outcomes.get(_SECTIONS.get(lacks.partition(".")[0], ""))
-    shut = None if outcome is None or outcome.failure is None else outcome.cure
-    return shut or _CURES[source]
-
-
-def _certain(evaluation: Evaluation, window: Window, rule: Rule, source: Source) -> Estimable:
+def _certain(evaluation: Evaluation, window: Window, rule: Rule, source: Source) -> Evaluation:
     """The evaluation, with less confidence where it rests on estimated rows, or blind where these decide it.
 
     Rows from mysqld_exporter's series are estimates: information_schema.TABLES keeps them for a day.
     """
     finding = evaluation.verdict
-    if (
-        source is not Source.MYSQLD_EXPORTER
-        or window.latest[INDEX_SIZES] is None
-        or not isinstance(finding, Recommendation)
-    ):
-        return evaluation, False
+    estimated = source is Source.MYSQLD_EXPORTER and window.latest[INDEX_SIZES] is not None
+    if not estimated or not isinstance(finding, Recommendation):
+        return evaluation
     others = [_with_rows(window, factor) for factor in (_ROW_ERROR, 1.0 / _ROW_ERROR)]
     if not all(_finds(rule, other, evaluation.subject) for other in others):
         reason = f"with half as many rows more or a third less nothing would be found: {_ESTIMATED}"
-        return replace(evaluation, verdict=Blind(rule=rule.id, lacks="rows of the table", reason=reason)), False
-    seen = _seen(rule, window, evaluation.subject)
-    if all(_seen(rule, other, evaluation.subject) == seen for other in others):
-        return evaluation, False
+        return replace(evaluation, verdict=Blind(rule=rule.id, lacks="rows of the table", reason=reason))
+    values = _values(rule, window, evaluation.subject)
+    if all(_values(rule, other, evaluation.subject) == values for other in others):
+        return evaluation
     less = finding.model_copy(update={"confidence": round(finding.confidence / 2, 3)})
-    return replace(evaluation, verdict=less), True
+    return replace(evaluation, verdict=less)
 
 
 def _with_rows(window: Window, factor: float) -> Window:
@@ -281,21 +271,18 @@ def _with_rows(window: Window, factor: float) -> Window:
 def _finds(rule: Rule, window: Window, subject: Mapping[str, str]) -> bool:
     """Whether the rule finds something at a subject, as far as no model has to answer."""
     evaluator = Evaluator([rule], window, models=False)
-    verdicts = (evaluation.verdict for evaluation in evaluator.evaluations(rule, lambda each: each == subject))
-    return any(isinstance(verdict, Recommendation) or _waits(verdict) for verdict in verdicts)
+    return any(
+        isinstance(evaluation.verdict, Recommendation) or _lack(evaluation) == NO_MODEL
+        for evaluation in evaluator.evaluations(rule, lambda item: item == subject)
+    )
 
 
-def _waits(verdict: Verdict | None) -> bool:
-    return isinstance(verdict, Blind) and verdict.lacks == NO_MODEL
-
-
-def _seen(rule: Rule, window: Window, subject: Mapping[str, str]) -> FactValues:
-    """The values of what the rule's conditions and its effect name, but for a model's."""
+def _values(rule: Rule, window: Window, subject: Mapping[str, str]) -> FactValues:
+    """The values of the facts that the rule's conditions and its effect name, but for a model's."""
     known = facts.facts(window)
     items = () if rule.file.for_each is None else known.lists[rule.file.for_each]
     values = values_of(rule, known, next((item for item in items if item.subject == subject), None))
-    file, effect = rule.file, rule.file.effect
+    effect = rule.file.effect
     parts = () if effect is None else (effect.now, effect.predicted, effect.read_bytes_saved_per_second)
-    texts = [text for text in (*file.when, *file.unless, *parts) if text is not None]
-    named = {name for text in texts for name in rule.expressions[text].names}
-    return {name: values.get(name) for name in named}
+    texts = [text for text in (*rule.file.when, *rule.file.unless, *parts) if text is not None]
+    return {name: values.get(name) for text in texts for name in rule.expressions[text].names}

@@ -111,7 +111,7 @@ class RulesStage:
         def work() -> dict[ServerKey, _JudgedWindow]:
             earlier = {key: judged for key, (_, judged) in before.items()}
             return {
-                key: (window, judge(self._rules, window, source, self._suppressions, earlier.get(key)))
+                key: (window, judge(self._rules, window, source, self._suppressions, before=earlier.get(key)))
                 for key, window in windows.items()
             }
 

@@ -57,16 +57,14 @@ MOVED = {
         "mysql-5.6/change-buffer-single-merges": 1.043,
         "mysql-5.6/hot-set-exceeds-pool": 1.015,
         "mysql-5.6/read-ahead-wasted": 1.011,
-        "mysql-9.7/change-buffer-merges": 0.8,
-        "mysql-9.7/change-buffer-off": 0.8,
-        "mysql-9.7/change-buffer-off-deletes": 0.75,
+        "mysql-9.7/change-buffer-small": 1.333,
         "mysql-9.7/hot-set-exceeds-pool": 0.9,
         "mysql-9.7/random-ranges": 0.917,
     }.items()
 }
 """Of these the ones with another value, by its ratio: mysqld_exporter does not tell what the pool holds of each table,
 and tells all pages of a table, of which 4,001 of 4,069 are leaves."""
-SAME = 42
+SAME = 44
 """Findings that mysqld_exporter keeps with the same value, at least: the rest are blind and say what they lack."""
 
 Finding = tuple[str, tuple[tuple[str, str], ...]]
