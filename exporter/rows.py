@@ -11,6 +11,10 @@ from typing import Final
 
 Value = None | int | float | str
 
+USUAL: Final = 1 << 20
+"""Bytes of an answer that are read: it has 500 rows of tables, or some hundred settings or counters of a server."""
+LARGE: Final = 4 << 20
+"""The same where there is a row for each index of the server, or a long text: InnoDB's status ends at 1 MiB."""
 PICOSECONDS: Final = 1e12
 """Per second: the unit of performance_schema's timers."""
 _WRAPPED: Final = 2**63

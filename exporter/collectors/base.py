@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 from prometheus_client import Metric
 
 from exporter.anonymisation import Anonymiser
-from exporter.connection.bounds import USUAL, Bound
 from exporter.exposition import LabelledValue, MetricType, Spec
-from exporter.rows import Rows, Value, credible, number
+from exporter.rows import USUAL, Rows, Value, credible, number
 from exporter.server import Server
 from exporter.snapshot import ConfiguredMachine, Failure, Index, SectionKey, Snapshot
 
@@ -97,8 +96,8 @@ class Collector(SectionKey[Section]):
     """Removes the owner's names from a result."""
     values: tuple[Value, ...] = ()
     """Parameters, for each ``%s`` of every statement."""
-    bound: Bound = USUAL
-    """The most of an answer; a larger one is a failure."""
+    bound: int = USUAL
+    """Bytes of an answer; a larger one is a failure."""
     metrics: tuple[SectionMetric, ...] = ()
     items: Callable[[Section], Iterable[tuple[tuple[str, ...], Any]]] = _whole
     """What has the metrics' fields: label values, and a dataclass, a mapping or a number."""

@@ -17,10 +17,9 @@ from exporter.collectors.base import (
     require_performance_schema,
     summed,
 )
-from exporter.connection.bounds import LARGE
 from exporter.digest_text import CUT, LONGEST, NAME, unquoted
 from exporter.pseudonyms import Pseudonyms
-from exporter.rows import Rows, count, seconds, text
+from exporter.rows import LARGE, Rows, count, seconds, text
 from exporter.server import Server
 from exporter.snapshot import Table
 from exporter.table_names import SYSTEM_SCHEMAS

@@ -9,10 +9,9 @@ from functools import cache
 from exporter.anonymisation import columns
 from exporter.collectors.base import Collector, SourceUnavailable, index_labels, info
 from exporter.collectors.index_sizes import largest_indexes, require_room_for_tables
-from exporter.connection.bounds import LARGE
 from exporter.exposition import LabelledValue
 from exporter.pseudonyms import Pseudonyms
-from exporter.rows import Rows, count, text
+from exporter.rows import LARGE, Rows, count, text
 from exporter.server import Server
 from exporter.snapshot import Index, Snapshot
 from exporter.table_names import SYSTEM_SCHEMAS, from_filename

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from exporter.collectors.base import Collector, SourceUnavailable, fixed, gauge, optional
 from exporter.collectors.status import STATUS
-from exporter.connection.bounds import LARGE
 from exporter.exposition import LabelledValue
-from exporter.rows import Rows, number, text
+from exporter.rows import LARGE, Rows, number, text
 from exporter.snapshot import Snapshot
 from exporter.status_text import InnodbStatus, parse_text, without_statements
 

@@ -14,9 +14,8 @@ from typing import Final
 from exporter.anonymisation import columns
 from exporter.collectors.base import OTHER, TOP, Collector, SourceUnavailable, exact, gauge, index_labels, summed
 from exporter.collectors.pools import POOLS
-from exporter.connection.bounds import LARGE
 from exporter.pseudonyms import Pseudonyms
-from exporter.rows import Rows, Value, count, number, text
+from exporter.rows import LARGE, Rows, Value, count, number, text
 from exporter.server import Server
 from exporter.snapshot import Index, Snapshot
 from exporter.table_names import from_quoted

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from exporter.anonymisation import each_row
 from exporter.collectors.base import Collector, with_performance_schema
 from exporter.collectors.count_statements import counts_table
-from exporter.connection.bounds import LARGE
 from exporter.digest_text import LONGEST, tables_read
-from exporter.rows import Rows, Value, count, number, seconds, text
+from exporter.rows import LARGE, Rows, Value, count, number, seconds, text
 from exporter.snapshot import Table
 
 MOST_DIGESTS = 100

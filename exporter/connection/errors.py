@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from typing import Literal
 
 from pymysql import err
 
@@ -29,53 +30,34 @@ DIRECT = (
 
 
 class ServerError(Exception):
-    """An error between the sidecar and the server; its text is for a user to read."""
+    """An error between the sidecar and the server; its text is for a user to read.
 
+    Attributes:
+        failure: ``privilege``: the account may not read the source. ``deadline``: the statement exceeded its time
+            limit.
+    """
 
-class Unreachable(ServerError):
-    """Nothing answers at that address, or the server has no free connection."""
-
-
-class NotMySQL(ServerError):
-    """A program answers at that address, but not in the MySQL protocol."""
-
-
-class AccessDenied(ServerError):
-    """The server refused the login."""
-
-
-class SessionRefused(ServerError):
-    """The server does not let the sidecar set what its results depend on."""
+    def __init__(self, text: str, failure: Literal["privilege", "deadline", "failed"] = "failed") -> None:
+        super().__init__(text)
+        self.failure: Literal["privilege", "deadline", "failed"] = failure
 
 
 class ConnectionLost(ServerError):
     """The connection broke; a new one must be opened."""
 
 
-class PrivilegeMissing(ServerError):
-    """The account may not read this source."""
-
-
-class DeadlineExceeded(ServerError):
-    """The statement exceeded its time limit. The connection is closed then: its state is unknown."""
-
-
-class QueryFailed(ServerError):
-    """The server refused the statement for another reason."""
-
-
 def query_error(error: err.MySQLError, target: Target) -> ServerError:
     """The error of a statement."""
     code, text = _code_and_text(error)
     if code in _PRIVILEGE:
-        return PrivilegeMissing(text)
+        return ServerError(text, "privilege")
     if code in _DEADLINE:
-        return DeadlineExceeded(text)
+        return ServerError(text, "deadline")
     if code in _LOST or isinstance(error, err.InterfaceError):
         return ConnectionLost(f"the connection to {target.address} broke: {text}")
     if code == _QUOTA:
-        return QueryFailed(_over_quota(text, target))
-    return QueryFailed(f"error {code}: {text}" if code else text)
+        return ServerError(_over_quota(text, target))
+    return ServerError(f"error {code}: {text}" if code else text)
 
 
 def connect_error(error: err.MySQLError, target: Target, *, greeted: bool) -> ServerError:
@@ -88,23 +70,23 @@ def connect_error(error: err.MySQLError, target: Target, *, greeted: bool) -> Se
     """
     code, text = _code_and_text(error)
     if code == _QUOTA:
-        return Unreachable(_over_quota(text, target))
+        return ServerError(_over_quota(text, target))
     if code in _LOGIN:
-        return AccessDenied(f"{target.address} refused the login of {target.user!r}: {text}")
+        return ServerError(f"{target.address} refused the login of {target.user!r}: {text}")
     if code in _SETTING:
-        return SessionRefused(f"{target.address} refuses the session's settings: error {code}: {text}; {DIRECT}")
+        return ServerError(f"{target.address} refuses the session's settings: error {code}: {text}; {DIRECT}")
     cause = error.__cause__
     if greeted and (code in _LOST or isinstance(cause, ConnectionError)):
-        return Unreachable(f"{target.address} closed the connection during the login")
+        return ServerError(f"{target.address} closed the connection during the login")
     if isinstance(cause, OSError):
         # asyncio's own text for a refused connection repeats the address.
         reason = os.strerror(cause.errno) if isinstance(cause, ConnectionError) and cause.errno else cause.strerror
-        return Unreachable(f"cannot connect to {target.address}: {reason or cause}")
+        return ServerError(f"cannot connect to {target.address}: {reason or cause}")
     if code in _LOST:
-        return NotMySQL(f"{target.address} closed the connection without a MySQL greeting; is it a MySQL server?")
+        return ServerError(f"{target.address} closed the connection without a MySQL greeting; is it a MySQL server?")
     if isinstance(error, err.InternalError) and not code:
-        return NotMySQL(f"{target.address} does not speak the MySQL protocol: {text}")
-    return Unreachable(f"{target.address} refused the connection: {text}")
+        return ServerError(f"{target.address} does not speak the MySQL protocol: {text}")
+    return ServerError(f"{target.address} refused the connection: {text}")
 
 
 def _over_quota(text: str, target: Target) -> str:

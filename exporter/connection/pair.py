@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from exporter.connection.errors import ConnectionLost, ServerError, Unreachable
+from exporter.connection.errors import ConnectionLost, ServerError
 from exporter.connection.session import Session
 from exporter.connection.target import Target, TargetError
 
@@ -88,7 +88,7 @@ class SessionPair:
         try:
             target = self._target()
         except TargetError as error:
-            raise Unreachable(str(error)) from error
+            raise ServerError(str(error)) from error
         return await Session.open(target, statement_seconds=self._statement_seconds)
 
     async def close(self) -> None:

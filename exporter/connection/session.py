@@ -17,32 +17,16 @@ from typing import Any, Final
 from pymysql import err
 
 from exporter.connection import session_settings
-from exporter.connection.bounds import USUAL, AnswerTooLarge, Bound
-from exporter.connection.errors import (
-    DIRECT,
-    ConnectionLost,
-    DeadlineExceeded,
-    NotMySQL,
-    QueryFailed,
-    ServerError,
-    SessionRefused,
-    Unreachable,
-    connect_error,
-    query_error,
-)
+from exporter.connection.errors import DIRECT, ConnectionLost, ServerError, connect_error, query_error
 from exporter.connection.target import Peer, Target, TargetError
-from exporter.connection.wire import Cursor, LoginRefused, raw_connection
-from exporter.rows import Rows, Value
+from exporter.connection.wire import Cursor, raw_connection
+from exporter.rows import USUAL, Rows, Value
 from exporter.server import IDENTITY_SQL, Server, identify, instance
 
 _CONNECT_SECONDS: Final = 10.0
 _CANCEL_SECONDS: Final = 2.0
 CANCEL_SQL: Final = "KILL QUERY %s"
 _CREDENTIALS: Final = struct.Struct("3i")
-
-
-class _HandshakeFailed(Exception):
-    """The TLS handshake failed, and TLS is only preferred."""
 
 
 class Session:
@@ -77,56 +61,52 @@ class Session:
             connect_seconds: Limit for opening the session.
 
         Raises:
-            Unreachable: Nothing listens or answers in time, or the TLS files cannot be used.
-            AccessDenied: The login was refused.
-            NotMySQL: The answer is not from a MySQL server.
-            SessionRefused: What results depend on cannot be set.
+            ServerError: Nothing listens or answers in time, the TLS files cannot be used, the login was refused, this
+                is no MySQL server, or what results depend on cannot be set.
         """
         try:
             return await cls._open(target, statement_seconds, connect_seconds)
-        except _HandshakeFailed:
-            # A server without TLS 1.2: the mysql client falls back, too.
-            return await cls._open(replace(target, ssl_mode="DISABLED"), statement_seconds, connect_seconds)
+        except ServerError as error:
+            cause = error.__cause__
+            if target.mode != "PREFERRED" or cause is None or not isinstance(cause.__cause__, ssl.SSLError):
+                raise
+        # The handshake failed. The mysql client falls back, too: this may be a server without TLS 1.2.
+        return await cls._open(replace(target, ssl_mode="DISABLED"), statement_seconds, connect_seconds)
 
     @classmethod
     async def _open(cls, target: Target, statement_seconds: float, connect_seconds: float) -> Session:
         try:
             raw = raw_connection(target)
         except TargetError as error:  # a certificate may have been deleted since the start
-            raise Unreachable(str(error)) from error
-        connection = cls(raw, target)
+            raise ServerError(str(error)) from error
+        session = cls(raw, target)
         try:
             async with asyncio.timeout(connect_seconds):
                 # aiomysql.connect() leaks its socket when the time limit cancels it, so the object is created first.
                 await raw._connect()  # noqa: SLF001
-                await connection._prepare(statement_seconds)
-        except TimeoutError:
-            connection.abort()
-            if raw.server_version is None and await _accepts(target):
-                raise NotMySQL(
+                await session._prepare(statement_seconds)
+        except BaseException as error:
+            session.abort()
+            if isinstance(error, ServerError) or not isinstance(error, Exception):
+                raise
+            raise await session._opening_error(error, connect_seconds) from error
+        return session
+
+    async def _opening_error(self, error: Exception, connect_seconds: float) -> ServerError:
+        """What an error of the driver means while the session is opened."""
+        target, greeted = self._target, self._raw.server_version is not None
+        match error:
+            case err.MySQLError():
+                return connect_error(error, target, greeted=greeted)
+            case TimeoutError() if not greeted and await _accepts(target):
+                return ServerError(
                     f"{target.address} accepts connections but sent no MySQL greeting "
                     f"within {connect_seconds:g} s; is it a MySQL server?"
-                ) from None
-            raise Unreachable(f"{target.address} did not answer within {connect_seconds:g} s") from None
-        except err.MySQLError as error:
-            connection.abort()
-            if target.mode == "PREFERRED" and isinstance(error.__cause__, ssl.SSLError):
-                raise _HandshakeFailed from error
-            raise connect_error(error, target, greeted=raw.server_version is not None) from error
-        except LoginRefused as error:
-            connection.abort()
-            raise Unreachable(f"{target.address} {error}; no password was sent") from None
-        except (ServerError, asyncio.CancelledError):
-            connection.abort()
-            raise
-        except AnswerTooLarge as error:
-            connection.abort()
-            raise NotMySQL(f"{target.address} sends what no MySQL server does: {error}") from None
-        except Exception as error:
-            # On a foreign greeting, aiomysql raises whatever its unpacking raises.
-            connection.abort()
-            raise NotMySQL(f"{target.address} does not speak the MySQL protocol") from error
-        return connection
+                )
+            case TimeoutError():
+                return ServerError(f"{target.address} did not answer within {connect_seconds:g} s")
+            case _:  # on a foreign greeting, aiomysql raises whatever its unpacking raises
+                return ServerError(f"{target.address} does not speak the MySQL protocol")
 
     async def _prepare(self, statement_seconds: float) -> None:
         await self._execute(session_settings.FIRST_SQL, "session")
@@ -136,17 +116,17 @@ class Session:
         try:
             self.server = identify(variables)
         except ValueError as error:
-            raise NotMySQL(f"{self._target.address} is no MySQL or MariaDB server: {error}") from None
+            raise ServerError(f"{self._target.address} is no MySQL or MariaDB server: {error}") from None
         await self._execute(session_settings.second_sql(self.server, statement_seconds), "session")
         [session] = await self._execute(session_settings.check_sql(self.server), "session")
         if wrong := list(session_settings.differences(self.server, session)):
-            raise SessionRefused(
+            raise ServerError(
                 f"{self._target.address} does not keep the session's settings: {', '.join(wrong)}; {DIRECT}"
             )
         self.account, self.id = str(session["account"]), session["id"]
 
     async def query(
-        self, collector: str, sql: str, deadline_seconds: float, *values: Value, bound: Bound = USUAL
+        self, collector: str, sql: str, deadline_seconds: float, *values: Value, bound: int = USUAL
     ) -> Rows:
         """Run one statement.
 
@@ -155,11 +135,10 @@ class Session:
             sql: Constant text.
             deadline_seconds: The connection is dropped after this time.
             values: For the text's parameters, each ``%s``.
-            bound: The connection is dropped where the answer is larger.
+            bound: Bytes; the connection is dropped where the answer is larger.
 
         Raises:
-            PrivilegeMissing, DeadlineExceeded, QueryFailed: The statement failed. The session remains usable after the
-                first and the last.
+            ServerError: The statement failed; the session may be closed.
             ConnectionLost: The session is lost.
         """
         try:
@@ -167,7 +146,7 @@ class Session:
                 return await self._execute(sql, collector, *values, bound=bound)
         except TimeoutError:
             self.abort()
-            raise DeadlineExceeded(f"no answer within {deadline_seconds:g} s") from None
+            raise ServerError(f"no answer within {deadline_seconds:g} s", "deadline") from None
         except err.MySQLError as error:
             failure = query_error(error, self._target)
             if isinstance(failure, ConnectionLost):
@@ -176,16 +155,13 @@ class Session:
         except (OSError, EOFError) as error:
             self.abort()
             raise ConnectionLost(f"the connection to {self._target.address} broke: {error}") from error
-        except asyncio.CancelledError:
-            self.abort()  # a statement may still be running in it
+        except (ServerError, asyncio.CancelledError):
+            self.abort()  # more of the answer would come, or a statement may still be running
             raise
-        except AnswerTooLarge as error:
-            self.abort()
-            raise QueryFailed(str(error)) from None
         except Exception as error:
             # On a damaged answer, aiomysql raises whatever its unpacking raises.
             self.abort()
-            raise QueryFailed(f"the answer cannot be read: {error}") from error
+            raise ServerError(f"the answer cannot be read: {error}") from error
 
     async def cancel(self, other: Session) -> None:
         """End a statement that another of the sidecar's sessions abandoned, but that still runs in the server.
@@ -195,7 +171,7 @@ class Session:
         """
         await self.query("cancel", CANCEL_SQL, _CANCEL_SECONDS, other.id)
 
-    async def _execute(self, sql: str, collector: str, *values: Value, bound: Bound = USUAL) -> Rows:
+    async def _execute(self, sql: str, collector: str, *values: Value, bound: int = USUAL) -> Rows:
         self._raw.expect(bound)
         async with self._raw.cursor(Cursor) as cursor:
             await cursor.execute(f"/* innodb-advisor:{collector} */ {sql}", values or None)

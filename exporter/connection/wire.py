@@ -15,14 +15,13 @@ import aiomysql
 from aiomysql import connection
 from pymysql.constants import CLIENT
 
-from exporter.connection.bounds import LOGIN, AnswerTooLarge, Bound
+from exporter.connection.errors import ServerError
 from exporter.connection.target import Target
 
-
-class LoginRefused(Exception):
-    """A login that would be unsafe; the text continues a sentence that begins with the server's address."""
-
-
+_LOGIN = 64 << 10
+"""Bytes of a whole login: the greeting, a switch of the plugin and a public key are less than 4 KiB."""
+_VALUE = 40
+"""Bytes that a value takes in memory at least, with its place in a row: an answer's bound limits its values, too."""
 _PAUSE = 512
 """Reads between two pauses for others, where they come faster than they are read."""
 
@@ -39,22 +38,18 @@ class Cursor(aiomysql.SSCursor):  # type: ignore[misc]  # aiomysql ships no type
         pass
 
     async def nextset(self) -> None:
-        """Raises AnswerTooLarge where there is another result: each statement has one."""
+        """Raises ServerError where there is another result: each statement has one."""
         if self._result is not None and self._result.has_next:
-            raise AnswerTooLarge("the answer has more than one result")
+            raise ServerError("the answer has more than one result")
 
-    async def rows(self, bound: Bound) -> list[Sequence[object]]:
-        """All rows.
-
-        Raises:
-            AnswerTooLarge: They have too many values.
-        """
+    async def rows(self, bound: int) -> list[Sequence[object]]:
+        """All rows. Raises ServerError where they have more values than fit ``bound`` bytes."""
         rows: list[Sequence[object]] = []
-        values = 0
+        values = bound // _VALUE
         while (row := await self.fetchone()) is not None:
-            values += len(row)
-            if values > bound.values:
-                raise AnswerTooLarge(f"the answer has more than {bound.values:,} values")
+            values -= len(row)
+            if values < 0:
+                raise ServerError(f"the answer has more than {bound // _VALUE:,} values")
             rows.append(row)
         return rows
 
@@ -67,23 +62,23 @@ class Cursor(aiomysql.SSCursor):  # type: ignore[misc]  # aiomysql ships no type
 
 
 class _Reader:
-    """What the server sends, of which one answer has a bounded amount."""
+    """The server's answers, each of a bounded length."""
 
-    def __init__(self, stream: asyncio.StreamReader) -> None:
+    def __init__(self, stream: asyncio.StreamReader, address: str) -> None:
         self._stream = stream
-        self.begin(LOGIN)
+        self._address = address
+        self._reads = 0
+        self.begin(_LOGIN)
 
-    def begin(self, bound: Bound) -> None:
-        """A new answer begins."""
-        self._bound, self._bytes, self._reads = bound, bound.size, bound.reads
+    def begin(self, bound: int) -> None:
+        """A new answer begins, of so many bytes at most."""
+        self._bound = self._left = bound
 
     async def readexactly(self, size: int) -> bytes:
-        self._bytes -= size
-        self._reads -= 1
-        if self._bytes < 0:
-            raise AnswerTooLarge(f"the answer is longer than {self._bound.size >> 10:,} KiB")
-        if self._reads < 0:
-            raise AnswerTooLarge("the answer has too many rows")
+        self._left -= size
+        self._reads += 1
+        if self._left < 0:
+            raise ServerError(f"the answer of {self._address} is longer than {self._bound >> 10:,} KiB")
         if self._reads % _PAUSE == 0:
             await asyncio.sleep(0)
         return await self._stream.readexactly(size)
@@ -97,6 +92,7 @@ class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
 
     server_version: str | None = None
     tls_required = False
+    address = ""
     _ssl_context: ssl.SSLContext | None
     _stream: asyncio.StreamWriter | None = None
     _bounded: _Reader | None = None
@@ -107,10 +103,10 @@ class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
 
     @_reader.setter
     def _reader(self, reader: asyncio.StreamReader | None) -> None:
-        self._bounded = None if reader is None else _Reader(reader)
+        self._bounded = None if reader is None else _Reader(reader, self.address)
 
-    def expect(self, bound: Bound) -> None:
-        """The next answer has this bound."""
+    def expect(self, bound: int) -> None:
+        """The next answer has so many bytes at most."""
         if self._bounded is not None:
             self._bounded.begin(bound)
 
@@ -129,7 +125,9 @@ class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
         await super()._get_server_information()
         if not self.server_capabilities & CLIENT.SSL:
             if self.tls_required:
-                raise LoginRefused("offers no TLS, which ssl-mode or a certificate asks for")
+                raise ServerError(
+                    f"{self.address} offers no TLS, which ssl-mode or a certificate asks for; no password was sent"
+                )
             self._ssl_context = None
             self.client_flag &= ~CLIENT.SSL
         self._check(self._server_auth_plugin)
@@ -140,7 +138,9 @@ class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
 
     def _check(self, plugin: str) -> None:
         if plugin == "mysql_clear_password" and self._ssl_context is None and not self._unix_socket:
-            raise LoginRefused("asks for the password in clear text and offers no TLS")
+            raise ServerError(
+                f"{self.address} asks for the password in clear text and offers no TLS; no password was sent"
+            )
 
 
 class _Protocol(asyncio.StreamReaderProtocol):
@@ -191,5 +191,6 @@ def raw_connection(target: Target) -> Any:
         autocommit=None,  # a session's first statement sets it: init_connect comes after the login's answer
         program_name="innodb-advisor",
     )
+    raw.address = target.address
     raw.tls_required = target.mode not in ("DISABLED", "PREFERRED")
     return raw

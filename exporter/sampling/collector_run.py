@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exporter.collectors.base import Collector, HostReader, SourceUnavailable
-from exporter.connection.errors import ConnectionLost, DeadlineExceeded, PrivilegeMissing, ServerError
+from exporter.connection.errors import ConnectionLost, ServerError
 from exporter.connection.session import Session
 from exporter.connection.target import Peer
 from exporter.linux import files
@@ -116,8 +116,8 @@ class CollectorRun:
         except SourceUnavailable as error:
             return Answer(collector.name, at, _since(began), (), error.failure, error.reason, error.cure)
         except ServerError as error:
-            cure = grant(collector, session.account) if isinstance(error, PrivilegeMissing) else None
-            return Answer(collector.name, at, _since(began), (), failure(error), str(error), cure)
+            cure = grant(collector, session.account) if error.failure == "privilege" else None
+            return Answer(collector.name, at, _since(began), (), error.failure, str(error), cure)
         return Answer(collector.name, at, _since(began), tuple(results))
 
     async def _host_rows(self, read: HostReader, peer: Peer, known: Snapshot) -> Rows:
@@ -144,17 +144,6 @@ def grant(collector: Collector[Any], account: str) -> str | None:
         return None
     user, _, host = account.rpartition("@")
     return f"GRANT {collector.privilege} TO {_literal(user)}@{_literal(host)}"
-
-
-def failure(error: ServerError) -> Failure:
-    """The kind of failure that an error is."""
-    match error:
-        case PrivilegeMissing():
-            return "privilege"
-        case DeadlineExceeded():
-            return "deadline"
-        case _:
-            return "failed"
 
 
 def _since(began: float) -> float:

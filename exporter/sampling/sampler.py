@@ -19,13 +19,13 @@ from typing import Any, Protocol, TypeVar
 from exporter.collectors import COLLECTORS
 from exporter.collectors.base import Collector, SourceUnavailable
 from exporter.collectors.parallel_readers import PARALLEL_READERS
-from exporter.connection.errors import ConnectionLost, QueryFailed, ServerError
+from exporter.connection.errors import ConnectionLost, ServerError
 from exporter.connection.pair import SessionPair
 from exporter.connection.session import Session
 from exporter.connection.target import Target
 from exporter.refreshed import Refreshed
 from exporter.sampling.assembly import Answer, Assembler
-from exporter.sampling.collector_run import CollectorRun, Schedule, failure
+from exporter.sampling.collector_run import CollectorRun, Schedule
 from exporter.sampling.history import MOST_BYTES, BoundedHistory
 from exporter.server import Server
 from exporter.snapshot import ConfiguredMachine, Snapshot
@@ -261,7 +261,7 @@ class Sampler:
         """Run the quick collectors; their start, Unix seconds.
 
         Raises:
-            QueryFailed: The server refuses every statement. The sessions are closed: a limit of the account may have
+            ServerError: The server refuses every statement. The sessions are closed: a limit of the account may have
                 been lifted for new sessions only.
         """
         at = self._clock()
@@ -279,7 +279,7 @@ class Sampler:
         if answers and all(answer.failure == "failed" for answer in answers):
             self._given_up = self._sessions.first
             await self._sessions.close()
-            raise QueryFailed(answers[-1].reason)
+            raise ServerError(answers[-1].reason)
         return at
 
     async def _session(self) -> Session:
@@ -334,7 +334,7 @@ class Sampler:
                 raise
             if again:
                 return await self._ask(collector, await self._sessions.second(), again=False)
-            return Answer(collector.name, at, 0.0, (), failure(error), str(error))
+            return Answer(collector.name, at, 0.0, (), error.failure, str(error))
         if answer.failure is not None and session.closed:
             await self._give_up(session, others)
         return answer
@@ -390,4 +390,4 @@ class Sampler:
         try:
             return await self._ask(PARALLEL_READERS, await self._sessions.second())
         except ServerError as error:  # the next collection meets it too, and reconnects
-            return Answer(PARALLEL_READERS.name, at, 0.0, (), failure(error), str(error))
+            return Answer(PARALLEL_READERS.name, at, 0.0, (), error.failure, str(error))

@@ -14,7 +14,7 @@ from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
 from exporter import __version__
 from exporter.collectors.status import STATUS
-from exporter.connection.errors import Unreachable
+from exporter.connection.errors import ServerError
 from tests.advisor.advice.watching import Watched, rulebook, service_of
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.sidecar import write_rule
@@ -69,7 +69,7 @@ async def test_while_the_server_is_away_it_says_why_and_since_when_and_what_was_
     service = service_of(source, now=lambda: clock[0])
     before, verdict = await judged(service), service.last_verdict
     service.look()
-    source.problem, clock[0] = Unreachable("cannot connect to db1:3306: Connection refused"), clock[0] + 10
+    source.problem, clock[0] = ServerError("cannot connect to db1:3306: Connection refused"), clock[0] + 10
     service.look()
     clock[0] += 20
     answer = state(service)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from advisor.observe.source import Replay, window
-from exporter.connection.errors import Unreachable
+from exporter.connection.errors import ServerError
 from exporter.connection.target import Target
 from exporter.recording.file import Recorder, RecordingError
 from exporter.sampling.sampler import Sampler
@@ -39,7 +39,7 @@ def test_a_recording_without_a_collection_is_refused(tmp_path: Path) -> None:
 
 async def test_a_server_that_cannot_be_reached_has_no_window() -> None:
     source = Sampler(Target(host="127.0.0.1", port=1))
-    with pytest.raises(Unreachable):
+    with pytest.raises(ServerError):
         await source.collect()
     assert window(source, float("inf")) is None
     await source.close()

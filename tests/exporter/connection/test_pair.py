@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from exporter.connection.errors import ConnectionLost, Unreachable
+from exporter.connection.errors import ConnectionLost, ServerError
 from exporter.connection.pair import SessionPair
 from exporter.connection.target import Target, TargetError, from_dsn
 from lab.servers import PrivateServer
@@ -67,5 +67,5 @@ async def test_a_description_that_cannot_be_read_now_is_an_unreachable_server() 
     def gone() -> Any:
         raise TargetError("cannot read the password file pw: No such file or directory")
 
-    with pytest.raises(Unreachable, match="cannot read the password file"):
+    with pytest.raises(ServerError, match="cannot read the password file"):
         await SessionPair(gone, DEADLINE).renew()

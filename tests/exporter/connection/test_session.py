@@ -12,16 +12,7 @@ from typing import Any
 
 import pytest
 
-from exporter.connection.errors import (
-    AccessDenied,
-    ConnectionLost,
-    DeadlineExceeded,
-    NotMySQL,
-    PrivilegeMissing,
-    QueryFailed,
-    ServerError,
-    Unreachable,
-)
+from exporter.connection.errors import ConnectionLost, ServerError
 from exporter.connection.session import Session
 from exporter.connection.session_settings import LOCK_WAIT_SECONDS, second_sql
 from exporter.connection.target import Peer, Target, from_dsn
@@ -106,7 +97,7 @@ async def test_the_session_is_read_only(server: PrivateServer, ask: Ask) -> None
             "DROP TABLE shop.untouched",
             "CREATE TABLE shop.another (id INT)",
         ):
-            with pytest.raises(QueryFailed, match="READ ONLY"):
+            with pytest.raises(ServerError, match="READ ONLY"):
                 await connection.query("test", statement, DEADLINE)
         assert await value(connection, "SELECT COUNT(*) FROM shop.untouched") == 0
     ask(server, "DROP TABLE shop.untouched")
@@ -124,7 +115,7 @@ async def test_a_locked_table_fails_the_statement_and_not_the_session(server: Pr
     with server.connect() as other, other.cursor() as cursor:
         cursor.execute("LOCK TABLES shop.locked WRITE")
         async with connected(server) as connection:
-            with pytest.raises(QueryFailed, match="error 1205: Lock wait timeout"):
+            with pytest.raises(ServerError, match="error 1205: Lock wait timeout"):
                 await connection.query("test", "SELECT * FROM shop.locked", DEADLINE)
             assert await value(connection, "SELECT 1") == 1
     ask(server, "DROP TABLE shop.locked")
@@ -209,16 +200,18 @@ SLOW = {
 @pytest.mark.parametrize("server", [name for name in NAMES if name != "mysql-5.6"], indirect=True)
 async def test_a_statement_over_its_time_is_ended_by_the_server_and_the_session_lives(server: PrivateServer) -> None:
     async with connected(server, seconds=1.0) as connection:
-        with pytest.raises(DeadlineExceeded, match=r"(?i)execution (time exceeded|was interrupted)"):
+        with pytest.raises(ServerError, match=r"(?i)execution (time exceeded|was interrupted)") as ended:
             await connection.query("test", SLOW.get(server.name, "SELECT SLEEP(1000)"), DEADLINE)
+        assert ended.value.failure == "deadline"
         assert not connection.closed
         assert await value(connection, "SELECT 1") == 1
 
 
 async def test_a_statement_over_its_time_here_ends_the_session(server: PrivateServer) -> None:
     async with connected(server) as connection:
-        with pytest.raises(DeadlineExceeded, match=r"no answer within 0\.1 s"):
+        with pytest.raises(ServerError, match=r"no answer within 0\.1 s") as ended:
             await connection.query("test", "SELECT SLEEP(1000)", 0.1)
+        assert ended.value.failure == "deadline"
         assert connection.closed
         with pytest.raises(ConnectionLost):
             await connection.query("test", "SELECT 1", DEADLINE)
@@ -251,7 +244,7 @@ async def test_a_statement_that_the_server_refuses_says_why(server: PrivateServe
             ("SELECT * FROM mysql.no_such_table", "error 1146: Table 'mysql.no_such_table' doesn't exist"),
             ("SELEC 1", "error 1064: You have an error in your SQL syntax"),
         ):
-            with pytest.raises(QueryFailed, match=reason):
+            with pytest.raises(ServerError, match=reason):
                 await connection.query("test", statement, DEADLINE)
         assert await value(connection, "SELECT 1") == 1
 
@@ -264,8 +257,9 @@ async def test_a_privilege_that_is_missing_is_told_apart(server: PrivateServer, 
             "SELECT * FROM information_schema.INNODB_BUFFER_POOL_STATS",
             "SELECT * FROM mysql.innodb_index_stats",
         ):
-            with pytest.raises(PrivilegeMissing, match="denied"):
+            with pytest.raises(ServerError, match="denied") as refused:
                 await connection.query("test", statement, DEADLINE)
+            assert refused.value.failure == "privilege"
         assert not connection.closed
     ask(server, "DROP USER bare@localhost")
 
@@ -331,7 +325,7 @@ async def test_a_wrong_password_is_refused_without_repeating_it(
     server: PrivateServer, account: Callable[..., Target]
 ) -> None:
     target = account("secret")
-    with pytest.raises(AccessDenied) as refused:
+    with pytest.raises(ServerError) as refused:
         await Session.open(replace(target, password="hunter2"), statement_seconds=DEADLINE)
     assert str(refused.value).startswith(f"{server.host}:{server.port} refused the login of '{target.user}': ")
     assert "hunter2" not in str(refused.value)
@@ -376,7 +370,7 @@ async def test_an_account_that_needs_tls_gets_it_unless_it_is_switched_off(accou
     target = account("secret", "IDENTIFIED BY '{}' REQUIRE SSL")
     async with connected(target) as connection:
         assert connection.account.startswith(target.user)
-    with pytest.raises(AccessDenied):
+    with pytest.raises(ServerError, match="refused the login"):
         await Session.open(replace(target, ssl_mode="DISABLED"), statement_seconds=DEADLINE)
 
 
@@ -389,7 +383,7 @@ async def test_a_server_that_lets_no_one_in_without_tls_says_so(
     try:
         async with connected(target) as connection:
             assert await cipher(connection)
-        with pytest.raises(AccessDenied, match="require_secure_transport=ON"):
+        with pytest.raises(ServerError, match="require_secure_transport=ON"):
             await Session.open(replace(target, ssl_mode="DISABLED"), statement_seconds=DEADLINE)
     finally:
         with server.connect(ssl={"ssl": True}) as root, root.cursor() as cursor:
@@ -408,16 +402,16 @@ async def test_the_servers_certificate_is_verified_where_asked(server: PrivateSe
         replace(target, ssl_mode="VERIFY_CA"),  # an authority that this machine does not know
         replace(target, ssl_ca=str(server.datadir / "client-cert.pem")),
     ):
-        with pytest.raises(Unreachable, match="certificate verify failed"):
+        with pytest.raises(ServerError, match="certificate verify failed"):
             await Session.open(refused, statement_seconds=DEADLINE)
-    with pytest.raises(Unreachable, match="cannot use the TLS files"):
+    with pytest.raises(ServerError, match="cannot use the TLS files"):
         await Session.open(replace(target, ssl_ca=str(tmp_path / "none")), statement_seconds=DEADLINE)
 
 
 @pytest.mark.parametrize("server", ["mariadb-10.11", "mysql-5.6"], indirect=True)
 @pytest.mark.parametrize("mode", ["REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"])
 async def test_a_server_without_tls_gets_no_login_in_plain_text(server: PrivateServer, mode: str) -> None:
-    with pytest.raises(Unreachable, match="offers no TLS"):
+    with pytest.raises(ServerError, match="offers no TLS"):
         await Session.open(replace(from_dsn(server.dsn), ssl_mode=mode), statement_seconds=DEADLINE)
 
 
@@ -436,7 +430,7 @@ async def test_a_limit_of_the_account_is_said_with_the_cure(
     target = account("secret")
     grant = "GRANT USAGE ON *.* TO" if server.name == "mysql-5.6" else "ALTER USER"
     ask(server, f"{grant} '{target.user}'@'%' WITH {resource} 1")
-    with pytest.raises(Unreachable, match=rf"exceeded the '\w+' resource .*; ALTER USER … WITH {resource} {limit}$"):
+    with pytest.raises(ServerError, match=rf"exceeded the '\w+' resource .*; ALTER USER … WITH {resource} {limit}$"):
         async with connected(target), connected(target):
             pass
 
@@ -445,17 +439,17 @@ async def test_a_limit_of_the_account_is_said_with_the_cure(
 
 
 async def test_a_port_where_nobody_listens_is_unreachable(unused_tcp_port: int) -> None:
-    with pytest.raises(Unreachable, match=rf"cannot connect to 127\.0\.0\.1:{unused_tcp_port}: Connection refused$"):
+    with pytest.raises(ServerError, match=rf"cannot connect to 127\.0\.0\.1:{unused_tcp_port}: Connection refused$"):
         await Session.open(Target(port=unused_tcp_port), statement_seconds=DEADLINE)
 
 
 async def test_a_host_that_does_not_exist_is_unreachable() -> None:
-    with pytest.raises(Unreachable, match=r"cannot connect to no-such-host\.invalid:3306: .*\w"):
+    with pytest.raises(ServerError, match=r"cannot connect to no-such-host\.invalid:3306: .*\w"):
         await Session.open(Target(host="no-such-host.invalid"), statement_seconds=DEADLINE)
 
 
 async def test_a_socket_that_does_not_exist_is_unreachable(tmp_path: Path) -> None:
-    with pytest.raises(Unreachable, match=r"cannot connect to .*/sock: No such file or directory"):
+    with pytest.raises(ServerError, match=r"cannot connect to .*/sock: No such file or directory"):
         await Session.open(Target(socket=str(tmp_path / "sock")), statement_seconds=DEADLINE)
 
 
@@ -508,40 +502,39 @@ async def listening(handler: Handler) -> AsyncIterator[Target]:
 
 
 @pytest.mark.parametrize(
-    ("service", "kind", "reason"),
+    ("service", "reason"),
     [
-        (Service(b"SSH-2.0-OpenSSH_9.2\r\n"), NotMySQL, "does not speak the MySQL protocol"),
-        (Service(b"220 mail ESMTP\r\n"), NotMySQL, "does not speak the MySQL protocol"),
-        (Service(b"HTTP/1.1 408 Request Timeout\r\n\r\n", hangs_up=True), NotMySQL, "does not speak the MySQL"),
-        (Service(b"\0" * 64), NotMySQL, "does not speak the MySQL protocol"),
-        (Service(packet(b"\x0a9.7.4\0")), NotMySQL, "does not speak the MySQL protocol"),
-        (Service(packet(b"\x0a9.7.4")), NotMySQL, "does not speak the MySQL protocol"),
-        (Service(b"\x05", hangs_up=True), NotMySQL, "closed the connection without a MySQL greeting"),
-        (Service(hangs_up=True), NotMySQL, "closed the connection without a MySQL greeting; is it a MySQL server"),
-        (Service(packet(b"\xff\x10\x04Too many connections")), Unreachable, "refused the connection: Too many conn"),
-        (Service(packet(b"\xff\x6a\x04Host 'x' is not allowed")), AccessDenied, "Host 'x' is not allowed"),
-        (Service(packet(GREETING), hangs_up=True), Unreachable, "closed the connection during the login"),
+        (Service(b"SSH-2.0-OpenSSH_9.2\r\n"), "does not speak the MySQL protocol"),
+        (Service(b"220 mail ESMTP\r\n"), "does not speak the MySQL protocol"),
+        (Service(b"HTTP/1.1 408 Request Timeout\r\n\r\n", hangs_up=True), "does not speak the MySQL"),
+        (Service(b"\0" * 64), "does not speak the MySQL protocol"),
+        (Service(packet(b"\x0a9.7.4\0")), "does not speak the MySQL protocol"),
+        (Service(packet(b"\x0a9.7.4")), "does not speak the MySQL protocol"),
+        (Service(b"\x05", hangs_up=True), "closed the connection without a MySQL greeting"),
+        (Service(hangs_up=True), "closed the connection without a MySQL greeting; is it a MySQL server"),
+        (Service(packet(b"\xff\x10\x04Too many connections")), "refused the connection: Too many conn"),
+        (Service(packet(b"\xff\x6a\x04Host 'x' is not allowed")), "Host 'x' is not allowed"),
+        (Service(packet(GREETING), hangs_up=True), "closed the connection during the login"),
     ],
     ids=lambda value: value.banner[:12].decode("latin1") if isinstance(value, Service) else None,
 )
-async def test_another_protocol_is_recognised(service: Service, kind: type[ServerError], reason: str) -> None:
+async def test_another_protocol_is_recognised(service: Service, reason: str) -> None:
     async with listening(service) as target:
-        with pytest.raises(kind, match=reason) as refused:
+        with pytest.raises(ServerError, match=reason) as refused:
             await Session.open(target, statement_seconds=5, connect_seconds=DEADLINE)
-        assert type(refused.value) is kind
         assert target.address in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("banner", "kind", "reason"),
+    ("banner", "reason"),
     [
-        (b"", NotMySQL, "accepts connections but sent no MySQL greeting within 240 s; is it a MySQL server?"),
-        (packet(GREETING), Unreachable, "did not answer within 240 s"),
+        (b"", "accepts connections but sent no MySQL greeting within 240 s; is it a MySQL server?"),
+        (packet(GREETING), "did not answer within 240 s"),
     ],
     ids=["waits for the client, as every HTTP server does", "greets"],
 )
 async def test_a_service_that_says_no_more_is_given_up(
-    banner: bytes, kind: type[ServerError], reason: str, advance: Callable[[float], None]
+    banner: bytes, reason: str, advance: Callable[[float], None]
 ) -> None:
     silent = asyncio.Event()
 
@@ -556,7 +549,7 @@ async def test_a_service_that_says_no_more_is_given_up(
         opening = asyncio.create_task(Session.open(target, statement_seconds=DEADLINE, connect_seconds=DEADLINE))
         await silent.wait()
         advance(DEADLINE)
-        with pytest.raises(kind, match=re.escape(f"{target.address} {reason}")):
+        with pytest.raises(ServerError, match=re.escape(f"{target.address} {reason}")):
             await opening
 
 
@@ -581,7 +574,7 @@ async def test_no_password_is_sent_in_clear_text(asking: bytes) -> None:
             received.extend(sent)
 
     async with listening(ask_for_it) as target:
-        with pytest.raises(Unreachable, match="asks for the password in clear text and offers no TLS; no password"):
+        with pytest.raises(ServerError, match="asks for the password in clear text and offers no TLS; no password"):
             await Session.open(replace(target, password="hunter2"), statement_seconds=DEADLINE)
     assert b"hunter2" not in received
 
@@ -622,7 +615,7 @@ async def test_where_no_tls_can_be_agreed_on_only_a_preferred_one_is_given_up(mo
         writer.write(b"\x15\x03\x01\0\x02\x02\x46" if calls == 1 else b"\x08\0\0\x02\xff\x15\x04plain")
 
     async with listening(offer_tls) as target:
-        with pytest.raises(AccessDenied if mode is None else Unreachable):
+        with pytest.raises(ServerError):
             await Session.open(replace(target, ssl_mode=mode), statement_seconds=DEADLINE)
     assert calls == (2 if mode is None else 1)
 
@@ -718,7 +711,7 @@ async def test_an_abandoned_statement_is_ended_in_the_server(
         hanging = asyncio.create_task(slow.query("test", "SELECT SLEEP(30.25)", DEADLINE))
         await until(lambda: running(server, ask, "SLEEP(30.25)"))
         advance(DEADLINE)
-        with pytest.raises(DeadlineExceeded):
+        with pytest.raises(ServerError):
             await hanging
         await other.cancel(slow)
         await until(lambda: not running(server, ask, "SLEEP(30.25)"))

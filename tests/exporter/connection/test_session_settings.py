@@ -11,7 +11,7 @@ import pytest
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.connection import session_settings
-from exporter.connection.errors import SessionRefused
+from exporter.connection.errors import ServerError
 from exporter.connection.session import Session
 from exporter.connection.target import Target, from_dsn
 from exporter.sampling.sampler import Sampler
@@ -153,7 +153,7 @@ async def test_a_setting_that_a_server_clips_is_an_error_with_the_cure(
     start_server: Callable[..., PrivateServer],
 ) -> None:
     server = start_server("mariadb-10.11", maximum_max_sort_length=100)  # the server clips values, with a warning
-    with pytest.raises(SessionRefused, match=r"settings: max_sort_length is 100; .* take --maximum-… options .* away"):
+    with pytest.raises(ServerError, match=r"settings: max_sort_length is 100; .* take --maximum-… options .* away"):
         await Session.open(from_dsn(server.dsn), statement_seconds=DEADLINE)
 
 
@@ -175,7 +175,7 @@ async def test_a_setting_that_cannot_be_had_is_an_error_with_the_cure(
     server: PrivateServer, monkeypatch: pytest.MonkeyPatch, sql: str, reason: str
 ) -> None:
     monkeypatch.setattr(session_settings, "FIRST_SQL", sql)
-    with pytest.raises(SessionRefused, match=reason):
+    with pytest.raises(ServerError, match=reason):
         await Session.open(from_dsn(server.dsn), statement_seconds=DEADLINE)
 
 
