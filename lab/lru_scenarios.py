@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 import pymysql
@@ -19,7 +19,17 @@ from ruamel.yaml import YAML
 
 from advisor.models.lru.scenario import Pass, Points, Pool, Scan, Scenario, Set, Settings
 from lab.harness.measure import leaf_pages
-from lab.harness.workloads import SCHEMA, BackgroundLoad, Draws, count, look_up_pages, make_table, scan, scan_slowly
+from lab.harness.workloads import (
+    SCHEMA,
+    BackgroundLoad,
+    Draws,
+    ask,
+    count,
+    look_up_pages,
+    make_table,
+    scan,
+    scan_slowly,
+)
 from lab.servers import PrivateServer, interrupt_on_signals, start
 
 FOLDER = Path(__file__).parent / "scenarios"
@@ -31,10 +41,11 @@ LEAST_SCAN_DEPTH = 100
 START = "start"
 """The object for the pages that the server itself read before the first step."""
 
-STATISTICS = """
-SELECT SUM(POOL_SIZE), SUM(FREE_BUFFERS), SUM(DATABASE_PAGES), SUM(OLD_DATABASE_PAGES), SUM(NUMBER_PAGES_READ),
-    SUM(PAGES_MADE_YOUNG), SUM(PAGES_NOT_MADE_YOUNG)
-FROM information_schema.INNODB_BUFFER_POOL_STATS"""
+COUNTERS = (
+    *("POOL_SIZE", "FREE_BUFFERS", "DATABASE_PAGES", "OLD_DATABASE_PAGES"),
+    *("NUMBER_PAGES_READ", "PAGES_MADE_YOUNG", "PAGES_NOT_MADE_YOUNG"),
+)
+"""Of INNODB_BUFFER_POOL_STATS, summed over all instances; the last three are since the server's start."""
 ACTIVITY = """
 SELECT SUM(MODIFIED_DATABASE_PAGES), SUM(NUMBER_PAGES_READ), SUM(NUMBER_PAGES_WRITTEN)
 FROM information_schema.INNODB_BUFFER_POOL_STATS"""
@@ -69,18 +80,6 @@ _PLAYED = TypeAdapter(PlayedScenario)
 
 Reader = Callable[["pymysql.Connection[Any]", str, Scan], None]
 """Reads a table once. Takes a session, the table's name and the step of the pass."""
-
-
-class PoolCounters(NamedTuple):
-    """INNODB_BUFFER_POOL_STATS summed over all instances, pages; the last three since the server's start."""
-
-    size: int
-    free: int
-    listed: int
-    old: int
-    read: int
-    made_young: int
-    not_made_young: int
 
 
 def load(name: str) -> Scenario:
@@ -120,14 +119,14 @@ def play(
     server.restart(_options(server, scenario.pool))
     with server.connect() as connection:
         if server.name == "mysql-9.7":
-            _rows(connection, f"SET innodb_parallel_read_threads = {PARALLEL_READ_THREADS}")
+            ask(connection, f"SET innodb_parallel_read_threads = {PARALLEL_READ_THREADS}")
         for table in tables.values():  # opens the table, so that its reads do not count for a scan
-            _rows(connection, f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{table} WHERE id < 0")
+            ask(connection, f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{table} WHERE id < 0")
         leaves = {name: leaf_pages(server, SCHEMA, table) for name, table in tables.items()}
         settle(connection)
         with BackgroundLoad(server.connect) as ticking:
             if scenario.pool.free_high and server.name in MYSQL:
-                _rows(connection, f"CREATE TABLE IF NOT EXISTS {SCHEMA}.ticks AS SELECT 0 AS tick")
+                ask(connection, f"CREATE TABLE IF NOT EXISTS {SCHEMA}.ticks AS SELECT 0 AS tick")
                 ticking.repeat(tick, pause=0.01)
                 time.sleep(TICKING_SECONDS)
             return _play(server, connection, scenario, leaves, reader)
@@ -135,7 +134,7 @@ def play(
 
 def _make_missing(connection: pymysql.Connection[Any], scenario: Scenario, indexes: Mapping[str, int]) -> None:
     """Create the scenario's tables that the server lacks."""
-    names = _rows(connection, f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{SCHEMA}'")
+    names = ask(connection, f"SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = '{SCHEMA}'")
     present = {name for (name,) in names}
     missing = [(name, pages) for name, pages in scenario.sizes().items() if table_name(name, pages) not in present]
     for name, pages in missing:
@@ -143,7 +142,7 @@ def _make_missing(connection: pymysql.Connection[Any], scenario: Scenario, index
         make_table(connection, table_name(name, pages), pages - 1, indexes=indexes.get(name, 0))
     if missing:
         # Else MariaDB purges after the restart, and so reads the tables.
-        _rows(connection, "SET GLOBAL innodb_fast_shutdown = 0")
+        ask(connection, "SET GLOBAL innodb_fast_shutdown = 0")
 
 
 def _options(server: PrivateServer, pool: Pool) -> dict[str, str]:
@@ -167,7 +166,7 @@ def _play(
 ) -> PlayedScenario:
     """Run the steps on a freshly started server, one pass at a time; ``leaves`` are the leaf pages by object."""
     draws, before, sizes = Draws(), _counters(connection), scenario.sizes()
-    steps: list[Scan | Points | Set] = [Scan(scan=START, pages=before.listed, gap_seconds=10.0)]
+    steps: list[Scan | Points | Set] = [Scan(scan=START, pages=before["DATABASE_PAGES"], gap_seconds=10.0)]
     passes: list[Pass] = []
     ended = time.monotonic()
     for step in _single(scenario):
@@ -194,7 +193,7 @@ def _play(
     if server.name not in MYSQL and not scenario.pool.free_high:
         # MariaDB's page cleaner keeps a constant free list; MySQL's is empty without writes.
         free_list = {"free_low": LEAST_SCAN_DEPTH // 2, "free_high": LEAST_SCAN_DEPTH}
-    pool = scenario.pool.model_copy(update={"pages": before.size} | free_list)
+    pool = scenario.pool.model_copy(update={"pages": before["POOL_SIZE"]} | free_list)
     return PlayedScenario(server.name, server.version, Scenario(pool=pool, steps=tuple(steps)), tuple(passes))
 
 
@@ -215,12 +214,13 @@ def _set(connection: pymysql.Connection[Any], settings: Settings) -> None:
     }
     for name, value in values.items():
         if value is not None:
-            _rows(connection, f"SET GLOBAL {name} = {value:.0f}")
+            ask(connection, f"SET GLOBAL {name} = {value:.0f}")
 
 
-def _counters(connection: pymysql.Connection[Any]) -> PoolCounters:
-    [row] = _rows(connection, STATISTICS)
-    return PoolCounters(*map(int, row))
+def _counters(connection: pymysql.Connection[Any]) -> dict[str, int]:
+    sums = ", ".join(f"SUM({name})" for name in COUNTERS)
+    [row] = ask(connection, f"SELECT {sums} FROM information_schema.INNODB_BUFFER_POOL_STATS")
+    return dict(zip(COUNTERS, map(int, row), strict=True))
 
 
 def settle(connection: pymysql.Connection[Any]) -> None:
@@ -231,7 +231,7 @@ def settle(connection: pymysql.Connection[Any]) -> None:
     last, since = None, time.monotonic()
     while time.monotonic() - since < QUIET_SECONDS:
         time.sleep(0.1)
-        now = _rows(connection, ACTIVITY)
+        now = ask(connection, ACTIVITY)
         if now != last or now[0][0]:
             last, since = now, time.monotonic()
 
@@ -239,27 +239,21 @@ def settle(connection: pymysql.Connection[Any]) -> None:
 def tick(connection: pymysql.Connection[Any]) -> None:
     """Write a row to wake MySQL's page cleaner; in one transaction, which needs few undo pages."""
     connection.autocommit(value=False)
-    _rows(connection, f"UPDATE {SCHEMA}.ticks SET tick = tick + 1")
+    ask(connection, f"UPDATE {SCHEMA}.ticks SET tick = tick + 1")
 
 
-def _pass(step: int, name: str, before: PoolCounters, after: PoolCounters) -> Pass:
+def _pass(step: int, name: str, before: Mapping[str, int], after: Mapping[str, int]) -> Pass:
     return Pass(
         step=step,
         object=name,
         number=1,
-        pages_read=after.read - before.read,
-        made_young=after.made_young - before.made_young,
-        not_made_young=after.not_made_young - before.not_made_young,
-        young_pages=after.listed - after.old,
-        old_pages=after.old,
-        free_pages=after.free,
+        pages_read=after["NUMBER_PAGES_READ"] - before["NUMBER_PAGES_READ"],
+        made_young=after["PAGES_MADE_YOUNG"] - before["PAGES_MADE_YOUNG"],
+        not_made_young=after["PAGES_NOT_MADE_YOUNG"] - before["PAGES_NOT_MADE_YOUNG"],
+        young_pages=after["DATABASE_PAGES"] - after["OLD_DATABASE_PAGES"],
+        old_pages=after["OLD_DATABASE_PAGES"],
+        free_pages=after["FREE_BUFFERS"],
     )
-
-
-def _rows(connection: pymysql.Connection[Any], statement: str) -> tuple[tuple[Any, ...], ...]:
-    with connection.cursor() as cursor:
-        cursor.execute(statement)
-        return tuple(cursor.fetchall())
 
 
 def save(played: PlayedScenario, name: str) -> None:
@@ -299,10 +293,10 @@ def main(names: tuple[str, ...], as_json: bool, keep: bool) -> None:  # noqa: FB
             click.echo(json.dumps(dumped(played)))
             continue
         click.echo(f"{server} {played.version}, {name}, a pool of {played.scenario.pool.pages:,} pages")
-        for measured in played.passes:
+        for row in played.passes:
             click.echo(
-                f"  {measured.object:8} read {measured.pages_read:7,} made young {measured.made_young:7,}"
-                f"  young {measured.young_pages:7,} old {measured.old_pages:7,} free {measured.free_pages:6,}"
+                f"  {row.object:8} read {row.pages_read:7,} made young {row.made_young:7,}"
+                f"  young {row.young_pages:7,} old {row.old_pages:7,} free {row.free_pages:6,}"
             )
 
 

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
-from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA
+from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, ask
 from lab.programs import go_tpc, sysbench, ycsb
 from lab.servers import PrivateServer
 
@@ -248,8 +248,9 @@ class LookupClient:
         by_table: dict[str, list[int]] = {}
         for table, page in lookups:
             by_table.setdefault(table, []).append(max(1, page * ROWS_PER_PAGE))
-        with self._connection.cursor() as cursor:
-            for table, ids in by_table.items():
-                listed = ",".join(map(str, ids))
-                cursor.execute(f"SELECT COUNT(filler) FROM {SCHEMA}.{table} WHERE id IN ({listed}) AND filler <> ''")
-                cursor.fetchall()
+        for table, ids in by_table.items():
+            listed = ",".join(map(str, ids))
+            ask(
+                self._connection,
+                f"SELECT COUNT(filler) FROM {SCHEMA}.{table} WHERE id IN ({listed}) AND filler <> ''",
+            )

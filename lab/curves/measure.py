@@ -25,7 +25,7 @@ from lab.curves.workloads import OPTIONS, PATIENCE, SCANNED, WORKLOADS, CurveWor
 from lab.harness.measure import pool_statistic
 from lab.harness.records import Data, NotShown, Part, Say
 from lab.harness.watch import SidecarSampler
-from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, make_table, scan
+from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, ask, make_table, scan
 from lab.packages import cache
 from lab.processes.program import ProgramFailed
 from lab.servers import PrivateServer, start
@@ -109,11 +109,10 @@ def _read_part(server: PrivateServer, second: int) -> None:
     """A second's share of the rows."""
     rows = PAGES * ROWS_PER_PAGE // (_ONCE_SECONDS * _ONCE_STATEMENTS) + 1
     began = time.monotonic()
-    with server.connect() as connection, connection.cursor() as cursor:
+    with server.connect() as connection:
         for number in range(_ONCE_STATEMENTS):
             last = (second * _ONCE_STATEMENTS + number) * rows
-            cursor.execute(f"SELECT id, filler FROM {SCHEMA}.archive WHERE id > {last} ORDER BY id LIMIT {rows}")
-            cursor.fetchall()
+            ask(connection, f"SELECT id, filler FROM {SCHEMA}.archive WHERE id > {last} ORDER BY id LIMIT {rows}")
             time.sleep(max(0.0, began + (number + 1) / _ONCE_STATEMENTS - time.monotonic()))
 
 

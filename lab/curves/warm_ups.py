@@ -27,7 +27,7 @@ from lab.curves.loads import DISTRIBUTIONS, PAGES, Distribution, LookupClient
 from lab.curves.measure import PAGES_OF_MIB, SERVERS, workload_name
 from lab.curves.predict import held_pages, warm_up
 from lab.harness.campaign import Study
-from lab.harness.measure import pool_statistic
+from lab.harness.measure import pool_statistic, wait_until
 from lab.harness.records import Data, Entries, NotShown, Part, Say
 from lab.harness.workloads import make_table
 from lab.packages.cache import REPOSITORY
@@ -189,11 +189,11 @@ def _watched(server: PrivateServer) -> Iterator[str]:
         ports = {"own": own.port, "peer": peer.port}
         jobs = [prometheus.job(job, f"127.0.0.1:{ports[name]}") for name, job in JOBS.items()]
         started = stack.enter_context(prometheus.running(folder, jobs, rules=rules, interval=SCRAPE))
-        deadline = time.monotonic() + _UP_SECONDS
-        while len(started.query('{__name__=~"instance:.*pages:filling"}')) < len(JOBS):
-            if time.monotonic() > deadline:
-                raise NotShown("Prometheus recorded no counters of a pool that fills")
-            time.sleep(SCRAPE / 4)
+        wait_until(
+            lambda: len(started.query('{__name__=~"instance:.*pages:filling"}')) == len(JOBS),
+            _UP_SECONDS,
+            "Prometheus recorded no counters of a pool that fills",
+        )
         yield started.url
 
 

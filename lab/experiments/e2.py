@@ -16,7 +16,7 @@ from lab.experiments.base import Column, Conclusion, Experiment, Row
 from lab.experiments.passes import PassSeries
 from lab.harness.measure import measure
 from lab.harness.records import Data, Part, Say
-from lab.harness.workloads import SCHEMA, count, scan_slowly
+from lab.harness.workloads import SCHEMA, ask, count, scan_slowly
 from lab.lru_scenarios import CLEANER_SECONDS, PARALLEL_READ_THREADS, Reader, dumped, play, table_name
 from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, GREEN, INK, ORANGE, PINK
@@ -74,14 +74,11 @@ def by_one_slowed(connection: pymysql.Connection[Any], table: str, step: Scan) -
 
 def above_zero(connection: pymysql.Connection[Any], table: str, _step: Scan) -> None:
     """COUNT(*) of every row with a condition, which has no parallel readers."""
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{table} FORCE INDEX (PRIMARY) WHERE id > 0")
-        cursor.fetchall()
+    ask(connection, f"SELECT COUNT(*) FROM {SCHEMA}.{table} FORCE INDEX (PRIMARY) WHERE id > 0")
 
 
 def _count(connection: pymysql.Connection[Any], table: str, threads: int) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SET innodb_parallel_read_threads = {threads}")
+    ask(connection, f"SET innodb_parallel_read_threads = {threads}")
     count(connection, table, force_primary=True)
 
 

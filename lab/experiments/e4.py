@@ -15,6 +15,7 @@ from lab.experiments.base import Column, Conclusion, Experiment, Row
 from lab.harness import measure as harness
 from lab.harness.measure import Counters, Figures, leaf_pages, pages_read
 from lab.harness.records import Data, Part, Say
+from lab.harness.workloads import ask
 from lab.programs import sysbench
 from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, INK, ORANGE, thousands
@@ -104,12 +105,11 @@ COUNTERS: Counters = {
 
 def _build(server: PrivateServer, variables: Variables) -> Figures:
     """Build the index with these session variables, and drop it."""
-    with server.connect() as connection, connection.cursor() as cursor:
-        for name, value in variables.items():
-            cursor.execute(f"SET SESSION {name} = {value}")
+    with server.connect() as connection:
+        ask(connection, *(f"SET SESSION {name} = {value}" for name, value in variables.items()))
         add = f"ALTER TABLE {TABLE} ADD INDEX by_c (c), ALGORITHM=INPLACE"
-        figures = harness.measure(server, lambda: cursor.execute(add), counters=COUNTERS)
-        cursor.execute(f"ALTER TABLE {TABLE} DROP INDEX by_c")
+        figures = harness.measure(server, partial(ask, connection, add), counters=COUNTERS)
+        ask(connection, f"ALTER TABLE {TABLE} DROP INDEX by_c")
     return {name: round(value, 3) for name, value in figures.items()}
 
 

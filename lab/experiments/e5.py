@@ -10,7 +10,6 @@ second (innodb_io_capacity / 20) keeps a buffer of 25 pages empty.
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -23,9 +22,9 @@ from matplotlib.ticker import FuncFormatter
 from advisor.models.change_buffer import Buffer, Changes, steady
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, make_random_table
 from lab.experiments.base import Column, Conclusion, Experiment, Row
-from lab.harness.measure import Counters, Figures, innodb_metric, measure, pages_read, pool_statistic
-from lab.harness.records import Data, NotShown, Part, Say
-from lab.harness.workloads import SCHEMA, insert_rows
+from lab.harness.measure import Counters, Figures, innodb_metric, measure, pages_read, pool_statistic, wait_until
+from lab.harness.records import Data, Part, Say
+from lab.harness.workloads import SCHEMA, ask, insert_rows
 from lab.programs import sysbench
 from lab.reports.criterion import Criterion
 from lab.reports.pictures import BLUE, INK, ORANGE, PINK, label, thousands
@@ -169,21 +168,19 @@ def _measured(server: PrivateServer, work: Callable[[], None]) -> Figures:
 def _switch(server: PrivateServer, setting: str) -> None:
     """Set innodb_change_buffering; for none, wait until the buffer is empty."""
     execute(server, f"SET GLOBAL innodb_change_buffering = {setting}")
-    deadline = time.monotonic() + EMPTY_SECONDS
-    while setting == "none" and innodb_metric(server, "ibuf_size") > 1:
-        if time.monotonic() > deadline:
-            raise NotShown(f"the change buffer was not empty after {EMPTY_SECONDS:.0f} s")
-        time.sleep(0.1)
+    if setting == "none":
+        wait_until(lambda: innodb_metric(server, "ibuf_size") <= 1, EMPTY_SECONDS, "the change buffer was not empty")
 
 
 def _leaf_pages(server: PrivateServer, schema: str) -> dict[str, int]:
     """Leaf pages by index, from the last statistics."""
-    with server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute(
+    with server.connect() as connection:
+        rows = ask(
+            connection,
             "SELECT index_name, stat_value FROM mysql.innodb_index_stats"
-            f" WHERE database_name = '{schema}' AND stat_name = 'n_leaf_pages'"
+            f" WHERE database_name = '{schema}' AND stat_name = 'n_leaf_pages'",
         )
-        return {str(name): int(pages) for name, pages in cursor.fetchall()}
+    return {str(name): int(pages) for name, pages in rows}
 
 
 def _cached(server: PrivateServer, index: str) -> float:

@@ -41,7 +41,7 @@ def count(table: str) -> ClientWork:
 
 def query(sql: str, *, every: int = 1) -> ClientWork:
     """A statement."""
-    return plain(partial(ask, sql=sql), every=every)
+    return plain(lambda connection: ask(connection, sql), every=every)
 
 
 def paginate(table: str) -> ClientWork:

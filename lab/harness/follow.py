@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pymysql
 
 from advisor.contract.recommendation import Action, Change
 from advisor.contract.settings import SETTINGS
+from lab.harness.measure import wait_until
 from lab.harness.records import NotShown
+from lab.harness.workloads import ask
 from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
@@ -107,13 +108,13 @@ class Following:
             into.append(statement)
 
     def _printed(self, setting: str) -> str:
-        with self.server.connect() as connection, connection.cursor() as cursor:
-            cursor.execute(f"SHOW GLOBAL VARIABLES LIKE '{setting}'")
-            return str(cursor.fetchall()[0][1])
+        with self.server.connect() as connection:
+            [(_, value)] = ask(connection, f"SHOW GLOBAL VARIABLES LIKE '{setting}'")
+        return str(value)
 
     def _wait_for(self, setting: str, value: Any) -> None:
-        deadline = time.monotonic() + RESIZING_SECONDS
-        while SETTINGS[setting].read(self._printed(setting)) != value:
-            if time.monotonic() > deadline:
-                raise NotShown(f"{setting} is {self._printed(setting)}, and not {value}")
-            time.sleep(0.1)
+        wait_until(
+            lambda: SETTINGS[setting].read(self._printed(setting)) == value,
+            RESIZING_SECONDS,
+            f"{setting} is not {value}",
+        )

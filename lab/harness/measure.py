@@ -126,6 +126,19 @@ def repeat(work: Work, times: int, pause: float = 0.0) -> None:
         time.sleep(pause)
 
 
+def wait_until(holds: Callable[[], bool], seconds: float, otherwise: str) -> None:
+    """Wait until something holds.
+
+    Raises:
+        NotShown: It takes longer.
+    """
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            raise NotShown(f"{otherwise} after {seconds:.0f} s")
+        time.sleep(0.05)
+
+
 def together(*works: Work) -> Work:
     """Several pieces of work as one, in this order."""
 

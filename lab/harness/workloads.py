@@ -38,11 +38,14 @@ def emptied(server: PrivateServer, tables: Mapping[str, int]) -> Iterator[pymysq
         yield connection
 
 
-def ask(connection: pymysql.Connection[Any], sql: str) -> list[tuple[Any, ...]]:
-    """Run a statement; its rows."""
+def ask(connection: pymysql.Connection[Any], *statements: str) -> list[tuple[Any, ...]]:
+    """Run statements; the rows of the last one."""
+    rows: list[tuple[Any, ...]] = []
     with connection.cursor() as cursor:
-        cursor.execute(sql)
-        return list(cursor.fetchall())
+        for sql in statements:
+            cursor.execute(sql)
+            rows = list(cursor.fetchall())
+    return rows
 
 
 def with_connection(server: PrivateServer, work: Callable[..., object], *arguments: Any) -> Callable[[], None]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
 from functools import partial
 
 import pymysql
 
 from advisor.observe.window import Window
+from exporter.snapshot import Snapshot
 from lab.harness.measure import CPU, in_turn, measure, repeat
 from lab.harness.records import NotShown
-from lab.harness.watch import judge, observed_window, rules
+from lab.harness.watch import LONGEST, judge, rules, snapshots
 from lab.harness.workloads import ask, look_up, make_table, scan
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, Proof
 from lab.proofs.trial import RuleTrial
@@ -118,7 +120,7 @@ def _everything(trial: RuleTrial) -> None:
     server = trial.server
     with server.connect() as connection:
         make_table(connection, "items", CACHED_PAGES)
-    trial.silent(observed_window(server, lambda: None, 1))
+    trial.silent(_seen(server, ROOT))
     disabled = _disable(server)
     _lookup_milliseconds(server)
 
@@ -135,12 +137,12 @@ def _everything(trial: RuleTrial) -> None:
 
 def _follow_all(trial: RuleTrial, user: str, **by_hand: str) -> Followed:
     """Follow all current findings of the rule, one after the other."""
-    window = observed_window(trial.server, lambda: None, 1, user)
+    seen = _seen(trial.server, user)
     followed: Followed = []
-    for cure in [finding.subject["cure"] for finding in trial.recommendations(window)]:
-        finding = trial.fires(window, cure=cure)
+    for cure in [finding.subject["cure"] for finding in trial.recommendations(seen)]:
+        finding = trial.fires(seen, cure=cure)
         [sources] = [frozenset(str(item.value).split(", ")) for item in finding.evidence if item.name == "sources"]
-        followed.append((_lacking(window, sources), sources))
+        followed.append((_lacking(seen, sources), sources))
         trial.follow(**by_hand)
     return followed
 
@@ -153,20 +155,25 @@ def _needing(trial: RuleTrial) -> set[str]:
 
 def _check_effects(trial: RuleTrial, user: str, followed: Followed) -> None:
     """Silence, and the rules without a source before and after, one effect per finding."""
-    window = observed_window(trial.server, lambda: None, 1, user)
-    trial.silent(window)
+    seen = _seen(trial.server, user)
+    trial.silent(seen)
     for number, (before, sources) in enumerate(followed):
-        trial.predicts(before, _lacking(window, sources), finding=number)
+        trial.predicts(before, _lacking(seen, sources), finding=number)
 
 
-def _lacking(window: Window, sources: frozenset[str]) -> int:
+def _seen(server: PrivateServer, user: str) -> Sequence[Snapshot]:
+    """Two snapshots by an account."""
+    return snapshots(server, lambda: None, 1, user=user)
+
+
+def _lacking(seen: Sequence[Snapshot], sources: frozenset[str]) -> int:
     """The number of rules for this server that need one of these sources, which cannot be read.
 
     The rules that are blind now are fewer: some are settled by what is known.
     """
-    shut = sources & _shut(window)
-    lacking = {rule.id for rule in rules() if window.latest.server in rule.file.applies and shut & {*rule.file.needs}}
-    blind = {blind.rule for blind in judge(window).blind if blind.lacks in sources}
+    shut, server = sources & _shut(seen), seen[-1].server
+    lacking = {rule.id for rule in rules() if server in rule.file.applies and shut & {*rule.file.needs}}
+    blind = {blind.rule for blind in judge(Window.of(seen, LONGEST)).blind if blind.lacks in sources}
     if not blind <= lacking:
         raise NotShown(f"without a need for what cannot be read these are blind: {', '.join(sorted(blind - lacking))}")
     return len(lacking)
@@ -174,12 +181,12 @@ def _lacking(window: Window, sources: frozenset[str]) -> int:
 
 def _all_lacking(server: PrivateServer, user: str) -> int:
     """The number of rules with an unreadable source."""
-    window = observed_window(server, lambda: None, 1, user)
-    return _lacking(window, _shut(window))
+    seen = _seen(server, user)
+    return _lacking(seen, _shut(seen))
 
 
-def _shut(window: Window) -> frozenset[str]:
-    return frozenset(name for name, outcome in window.latest.outcomes.items() if outcome.failure)
+def _shut(seen: Sequence[Snapshot]) -> frozenset[str]:
+    return frozenset(name for name, outcome in seen[-1].outcomes.items() if outcome.failure)
 
 
 def _refused(server: PrivateServer) -> int:

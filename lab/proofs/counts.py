@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import random
-import time
 
-from lab.harness.measure import CPU, PAGES, Figures, counting, measure, medians
-from lab.harness.records import NotShown
+from lab.harness.measure import CPU, PAGES, Figures, counting, measure, medians, wait_until
 from lab.harness.watch import snapshots
 from lab.harness.workloads import SCHEMA, ask, count, make_table, with_connection
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, PredictedFigure, Proof
@@ -136,17 +134,13 @@ def _insert_sessions(server: PrivateServer, rows: int, chooser: random.Random) -
 
 
 def _flush(server: PrivateServer) -> None:
-    """Let the server write all dirty pages.
-
-    Raises:
-        NotShown: Some are left after FLUSHING_SECONDS.
-    """
+    """Let the server write all dirty pages."""
     execute(server, "SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0", "SET GLOBAL innodb_max_dirty_pages_pct = 0")
-    deadline = time.monotonic() + FLUSHING_SECONDS
-    while global_status(server, "Innodb_buffer_pool_pages_dirty"):
-        if time.monotonic() > deadline:
-            raise NotShown("the server does not write its dirty pages")
-        time.sleep(0.05)
+    wait_until(
+        lambda: not global_status(server, "Innodb_buffer_pool_pages_dirty"),
+        FLUSHING_SECONDS,
+        "the server has dirty pages",
+    )
     execute(server, "SET GLOBAL innodb_max_dirty_pages_pct = 90")
 
 

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from advisor.casetest import cases
 from exporter.server import identify
 from lab.harness.watch import rules, the_rule
 
-
-@dataclass(frozen=True)
-class UnprovedRule:
-    """A rule without a proof.
-
-    Attributes:
-        why: The servers that a proof would need.
-        rests_on: The captures that its cases replay under such a server's version, and the documents that name these
-            versions.
-    """
-
-    why: str
-    rests_on: tuple[str, ...]
-
-
-_WHY = {
+UNPROVED = {
     "count-ignores-secondary-index": "Only MySQL 8.0.17 to 8.0.36 and 8.1 to 8.3 count by the clustered index in any"
     " case; none of them can be had here.",
     "parallel-read-threads-over-cores": "Only MySQL 8.0.14 to 8.0.25 (on Windows to 8.0.23) can stall for it; none of"
     " them can be had here.",
 }
+"""The rules without a proof, and the servers that one would need."""
 
 _NOT_HAD = {
     "MySQL 5.7": {"version": "5.7.44"},
@@ -46,14 +30,14 @@ _NOT_HAD = {
 """Servers that are unavailable here, and the variables by which the sidecar identifies them."""
 
 
-def _unproved(rule: str, why: str) -> UnprovedRule:
-    known = the_rule(rule)
-    captures = dict.fromkeys("/".join(case.recording.parts[-3:-1]) for case in cases.load(known))
-    return UnprovedRule(why, (*captures, *known.file.references))
+def rests_on(rule: str) -> tuple[str, ...]:
+    """What the cases of a rule without a proof rest on.
 
-
-UNPROVED = {rule: _unproved(rule, why) for rule, why in _WHY.items()}
-"""By rule."""
+    These are the captures that they replay under such a server's version, and the documents that name these versions.
+    """
+    unproved = the_rule(rule)
+    captures = dict.fromkeys("/".join(case.recording.parts[-3:-1]) for case in cases.load(unproved))
+    return (*captures, *unproved.file.references)
 
 
 def _applying(variables: dict[str, str]) -> tuple[str, ...]:

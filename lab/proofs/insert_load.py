@@ -11,8 +11,7 @@ from functools import partial
 
 from exporter.snapshot import Snapshot
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, look_up_keys, make_random_table
-from lab.harness.measure import PAGES, Counters, Figures, in_turn, innodb_metric, measure, medians, per
-from lab.harness.records import NotShown
+from lab.harness.measure import PAGES, Counters, Figures, in_turn, innodb_metric, measure, medians, per, wait_until
 from lab.harness.watch import watch
 from lab.harness.workloads import SCHEMA, BackgroundLoad, ask, insert_rows
 from lab.processes.usage import io_bytes
@@ -153,16 +152,8 @@ def fill(server: PrivateServer) -> None:
 
 
 def drain(server: PrivateServer) -> None:
-    """Wait until an idle server has merged all buffered changes.
-
-    Raises:
-        NotShown: It takes too long.
-    """
-    deadline = time.monotonic() + _DRAINING_SECONDS
-    while buffer_pages(server) > 1:
-        if time.monotonic() > deadline:
-            raise NotShown(f"{buffer_pages(server)} pages of the change buffer are left")
-        time.sleep(0.2)
+    """Wait until an idle server has merged all buffered changes."""
+    wait_until(lambda: buffer_pages(server) <= 1, _DRAINING_SECONDS, "the change buffer is not empty")
 
 
 def shut_down_slowly(server: PrivateServer, options: Mapping[str, str] = NO_OPTIONS) -> Figures:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from functools import partial
 
 from lab.harness.measure import PAGES, counting, measure, pool_statistic, repeat
 from lab.harness.watch import snapshots
@@ -56,7 +55,7 @@ def _table_exceeds_pool(trial: RuleTrial) -> None:
             "passes": WATCHED,
         }
         trial.fires(trial.watch(one_pass, WATCHED, pause=PAUSE), schema=SCHEMA, table=SCANNED)
-        trial.follow_and_take_back(one_pass, WATCHED, partial(repeat, one_pass, 2, PAUSE), pause=PAUSE)
+        trial.follow_and_take_back(one_pass, WATCHED, one_pass, pause=PAUSE)
 
 
 @Proof(
@@ -85,7 +84,7 @@ def _hot_set(trial: RuleTrial) -> None:
         trial.before["per_second"] = ROUNDS / (seen[-1].at - seen[0].at)
         trial.fires(seen)
         # As later lookups would, one by one. Twice, because the pool may still grow at first (MariaDB 10.11).
-        trial.follow_and_take_back(lookups, ROUNDS, partial(repeat, touch_all, 2), pause=LOOKED_UP_EVERY)
+        trial.follow_and_take_back(lookups, ROUNDS, touch_all, pause=LOOKED_UP_EVERY)
 
 
 @CounterProof(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from advisor.casetest.alterations import Alteration
-from lab.harness.records import Data, NotShown, Part
+from lab.harness.records import Data, NotShown, Part, Say
 from lab.proofs.record import Comparison, CounterProofRecord, EvidenceCheck, ProofRecord
 from lab.proofs.trial import RuleTrial
 from lab.reports.criterion import broken
@@ -151,10 +151,11 @@ class Proof:
             Part(f"proofs/{self.rule}", server, server, options, self._run) for server, options in self.options.items()
         ]
 
-    def _run(self, server: PrivateServer, say: Callable[[str], None]) -> Data:
+    def _run(self, server: PrivateServer, say: Say) -> Data:
         trial = RuleTrial(server, self.rule, say, self.altered)
         self.procedure(trial)
-        trial.check_steps()
+        if not trial.complete:
+            raise AssertionError("a proof fires, is followed, falls silent and is taken back")
         if self.effect:
             self.effect.predict(trial)
         record = ProofRecord(
@@ -206,7 +207,7 @@ class CounterProof:
         name = f"folklore {number}, {self.server}"
         return Part(f"proofs/{self.rule}", name, self.server, self.options, self._run)
 
-    def _run(self, server: PrivateServer, say: Callable[[str], None]) -> Data:
+    def _run(self, server: PrivateServer, say: Say) -> Data:
         trial = RuleTrial(server, self.rule, say)
         self.procedure(trial)
         if not (trial.was_silent and trial.folklore):

@@ -11,7 +11,7 @@ from advisor.rules.check import Rule
 from lab.harness import records
 from lab.harness.watch import rules
 from lab.proofs import PROOFS, PROVED
-from lab.proofs.gaps import UNAVAILABLE_SERVERS, UNPROVED
+from lab.proofs.gaps import UNAVAILABLE_SERVERS, UNPROVED, rests_on
 from lab.proofs.record import MOST_HARM, MOST_OFF, Comparison, CounterProofRecord, ProofRecord
 from lab.reports.markdown import ran_on, table
 
@@ -70,9 +70,7 @@ def page() -> str:
 
 def _unproved() -> str:
     """The section on rules without a proof and on unavailable servers."""
-    rows = [
-        [f"`{rule}`", unproved.why, "; ".join(map(_source, unproved.rests_on))] for rule, unproved in UNPROVED.items()
-    ]
+    rows = [[f"`{rule}`", why, "; ".join(map(_source, rests_on(rule)))] for rule, why in UNPROVED.items()]
     servers = [[name, _listed(applying)] for name, applying in UNAVAILABLE_SERVERS.items()]
     return (
         "## What no server here can provoke\n\n"

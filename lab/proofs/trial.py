@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from advisor.advice.interpreter import Remembered
@@ -10,17 +10,17 @@ from advisor.casetest.alterations import Alteration
 from advisor.contract.recommendation import Advice, Recommendation
 from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
+from lab.harness import watch
 from lab.harness.follow import Following
-from lab.harness.measure import PAGES, Counters, Figures, Work, measure, pool_statistic
-from lab.harness.records import NotShown
-from lab.harness.watch import LONGEST, judge, reasons, the_rule, watch
+from lab.harness.measure import PAGES, Counters, Figures, Work, measure, pool_statistic, repeat
+from lab.harness.records import NotShown, Say
 from lab.proofs.record import MeasuredEffect, PromisedLimit
 from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
 
 class RuleTrial:
-    """A rule on a real server, and what the lab knows of it.
+    """A rule on a real server, and what the lab knows of it. Its methods raise `NotShown`.
 
     Attributes:
         server: The running server, with the proof's options.
@@ -28,18 +28,16 @@ class RuleTrial:
         remembered: The memory of days that the rule gets; None for none.
         following: The rule's advice, executed.
         folklore: Folklore's statements or option lines that were followed.
-        was_silent: Whether the rule was silent, or changed nothing.
+        was_silent: Whether the rule was silent, or changed nothing, since the last statements.
         before: The lab's figures before advice, and whatever else the texts of its proof name.
         after: The figures after the advice, or folklore, was followed.
         evidence: The numbers of the first finding's evidence, and as ``now`` the current value of its effect.
-        findings: The recommendations of each `fires`.
+        findings: The recommendation of each `fires`.
         effects: The predictions with their measurements.
         promises: What may become worse.
     """
 
-    def __init__(
-        self, server: PrivateServer, rule: str, say: Callable[[str], None], altered: Alteration | None = None
-    ) -> None:
+    def __init__(self, server: PrivateServer, rule: str, say: Say, altered: Alteration | None = None) -> None:
         self.server = server
         self.say = say
         self.remembered: Remembered | None = None
@@ -49,97 +47,66 @@ class RuleTrial:
         self.before: dict[str, Any] = {}
         self.after: Figures = {}
         self.evidence: Figures = {}
+        self.findings: list[Recommendation] = []
         self.effects: list[MeasuredEffect] = []
         self.promises: list[PromisedLimit] = []
-        self._rule, self._altered = the_rule(rule), altered
-        self.findings: list[Recommendation] = []
-        self._silent_after = False
+        self._rule, self._altered = watch.the_rule(rule), altered
 
     @property
     def finding(self) -> Recommendation:
         """The recommendation of the last `fires`."""
         return self.findings[-1]
 
-    def recommendations(self, seen: Window | Sequence[Snapshot]) -> list[Recommendation]:
-        """The rule's recommendations for a window, or for snapshots.
-
-        Raises:
-            NotShown: The rule is blind, or it failed.
-        """
+    def recommendations(self, seen: Sequence[Snapshot]) -> tuple[Recommendation, ...]:
+        """The rule's recommendations for a window of these snapshots; it must be able to judge."""
         advice = self._advice(seen)
         if advice.failed or self._is_blind(advice):
             raise NotShown(f"{self._rule.id} can't judge: {advice.failed or advice.blind}")
-        return list(advice.recommendations)
+        return tuple(advice.recommendations)
 
     def blind(self, seen: Sequence[Snapshot]) -> None:
-        """Check that the rule is blind.
-
-        Raises:
-            NotShown: It judges.
-        """
+        """Check that the rule is blind."""
         if not self._is_blind(self._advice(seen)):
             raise NotShown(f"{self._rule.id} is not blind")
 
-    def fires(self, seen: Window | Sequence[Snapshot], **subject: str) -> Recommendation:
-        """The rule's only recommendation, for this subject or, without one, for any.
-
-        Raises:
-            NotShown: There is none, or several.
-        """
+    def fires(self, seen: Sequence[Snapshot], **subject: str) -> Recommendation:
+        """The rule's only recommendation, for this subject or, without one, for any."""
         self.say("the rule is evaluated")
-        findings = [
-            finding for finding in self.recommendations(seen) if not subject or dict(finding.subject) == subject
-        ]
+        recommendations = self.recommendations(seen)
+        findings = [finding for finding in recommendations if not subject or dict(finding.subject) == subject]
         if len(findings) != 1:
             times = f"{self._rule.id} fires {len(findings)} times, not once, for {subject or 'this server'}"
-            raise NotShown(f"{times}: {reasons(self._rule, self._window(seen))}")
+            raise NotShown(f"{times}: {watch.reasons(self._rule, self._window(seen))}")
         [finding] = findings
         self.findings.append(finding)
         if not self.evidence:
-            effect = finding.effect
-            self.evidence = {
-                item.name: float(item.value) for item in finding.evidence if not isinstance(item.value, str)
-            }
-            self.evidence |= {} if effect is None or effect.now is None else {"now": effect.now}
+            numbers = (item for item in finding.evidence if not isinstance(item.value, str))
+            self.evidence = {item.name: float(item.value) for item in numbers}
+            if finding.effect is not None and finding.effect.now is not None:
+                self.evidence["now"] = finding.effect.now
         return finding
 
-    def silent(self, seen: Window | Sequence[Snapshot]) -> None:
-        """Check that the rule is silent.
-
-        Raises:
-            NotShown: It is not.
-        """
+    def silent(self, seen: Sequence[Snapshot]) -> None:
+        """Check that the rule is silent."""
         for finding in self.recommendations(seen):
             raise NotShown(f"{self._rule.id} is not silent: {finding.summary}")
         self.was_silent = True
-        self._silent_after = bool(self.following.applied)
 
     def changes_nothing(self, seen: Sequence[Snapshot]) -> None:
-        """For a counter-proof: check that the rule fires, but changes no setting.
-
-        Raises:
-            NotShown: It is silent, or would change a setting.
-        """
+        """For a counter-proof: check that the rule fires, but changes no setting."""
         finding = self.fires(seen)
         if finding.changes:
             raise NotShown(f"{self._rule.id} would change {finding.changes[0].setting}: {finding.summary}")
         self.was_silent = True
 
     def follow(self, **by_hand: str) -> None:
-        """Execute the last finding's statements unchanged, as `Following.follow` does.
-
-        Raises:
-            NotShown: The server refuses a statement or a value, or no action names a line of the option file.
-        """
+        """Execute the last finding's statements unchanged, as `Following.follow` does."""
         self.say("its statements are executed")
         self.following.follow(self.finding.changes, self.finding.actions, **by_hand)
+        self.was_silent = False
 
     def take_back(self) -> None:
-        """Execute the rollbacks, and check that the settings have their old values.
-
-        Raises:
-            NotShown: The server refuses a statement, or a setting differs.
-        """
+        """Execute the rollbacks, and check that the settings have their old values."""
         self.say("they are rolled back")
         self.following.take_back()
 
@@ -149,11 +116,11 @@ class RuleTrial:
         Args:
             work: The measured work.
             times: Its runs.
-            settle: Brings the pool into its state under the changed setting.
+            settle: Brings the pool into its state under the changed setting; it is done twice.
             pause: Seconds after each run.
         """
         self.follow()
-        settle()
+        repeat(settle, 2, pause)
         self.silent(self.watch(work, times, pause=pause))
         self.take_back()
 
@@ -179,7 +146,7 @@ class RuleTrial:
         self, work: Work, times: int, *, pause: float = 0.0, counters: Counters = PAGES, pieces: float = 1.0
     ) -> tuple[Snapshot, ...]:
         """The same while the sidecar watches; its snapshots."""
-        seen, figures = watch(self.server, work, times, counters=counters, pause=pause, pieces=pieces)
+        seen, figures = watch.watch(self.server, work, times, counters=counters, pause=pause, pieces=pieces)
         self.record(figures)
         return seen
 
@@ -204,15 +171,12 @@ class RuleTrial:
         Args:
             before: Measured before the rule's statements.
             after: Measured afterwards.
-            quantity: The measured quantity, if the rule names it differently.
-            unit: Its unit, if the rule's differs.
+            quantity: If the rule names it differently.
+            unit: If the rule's differs.
             now: The current value, for a rule that does not give it.
             rate: Pieces of work a second during the window. Divides a prediction per second, so that it compares with a
                 measurement per piece of work.
             finding: Which finding, from 0.
-
-        Raises:
-            NotShown: The rule predicts nothing, or there is no current value.
         """
         effect = self.findings[finding].effect
         now = effect.now if now is None and effect is not None else now
@@ -230,11 +194,7 @@ class RuleTrial:
         )
 
     def predicted_cost(self) -> float:
-        """What the last finding costs, by itself.
-
-        Raises:
-            NotShown: It does not say.
-        """
+        """What the last finding costs, by itself."""
         if self.finding.cost is None:
             raise NotShown(f"{self._rule.id} does not say what it costs")
         return float(self.finding.cost.predicted)
@@ -244,23 +204,17 @@ class RuleTrial:
         numbers = {"pool": pool_statistic(self.server, "POOL_SIZE")} | self.before
         return template.format(**numbers, after=self.after, evidence=self.evidence)
 
-    def check_steps(self) -> None:
-        """Check that the rule was followed, silent afterwards and taken back.
-
-        Raises:
-            AssertionError: The procedure lacks a step.
-        """
+    @property
+    def complete(self) -> bool:
+        """Whether the rule was followed, silent afterwards and taken back."""
         taken_back = self.following.taken_back or not self.following.reversible
-        if not (self.following.applied and self._silent_after and taken_back):
-            raise AssertionError("a proof fires, is followed, falls silent and is taken back")
+        return bool(self.following.applied and self.was_silent and taken_back)
 
-    def _window(self, seen: Window | Sequence[Snapshot]) -> Window:
-        if isinstance(seen, Window):
-            return seen
-        return Window.of(self._altered.apply(seen) if self._altered else seen, longest=LONGEST)
+    def _window(self, seen: Sequence[Snapshot]) -> Window:
+        return Window.of(self._altered.apply(seen) if self._altered else seen, longest=watch.LONGEST)
 
-    def _advice(self, seen: Window | Sequence[Snapshot]) -> Advice:
-        return judge(self._window(seen), [self._rule], remembered=self.remembered)
+    def _advice(self, seen: Sequence[Snapshot]) -> Advice:
+        return watch.judge(self._window(seen), [self._rule], remembered=self.remembered)
 
     def _is_blind(self, advice: Advice) -> bool:
         return any(blind.rule == self._rule.id for blind in advice.blind)

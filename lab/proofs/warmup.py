@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import random
-import time
 
 from advisor.casetest.alterations import Alteration
 from exporter.snapshot import Snapshot
 from lab.captures.scenarios import io
-from lab.harness.records import NotShown
+from lab.harness.measure import wait_until
 from lab.harness.watch import snapshots
-from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, look_up, make_table, with_connection
+from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, ask, look_up, make_table, with_connection
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, PredictedFigure, Proof
 from lab.proofs.trial import RuleTrial
 from lab.servers import PrivateServer
@@ -127,20 +126,15 @@ def _watched(server: PrivateServer) -> tuple[Snapshot, ...]:
 
 
 def _loaded(server: PrivateServer) -> int:
-    """Wait until the load at the start is done; return the pages in its dump.
+    """Wait until the load at the start is done; return the pages in its dump."""
 
-    Raises:
-        NotShown: It takes too long.
-    """
-    deadline = time.monotonic() + LOAD_SECONDS
-    status = "SHOW GLOBAL STATUS WHERE Variable_name = 'Innodb_buffer_pool_load_status'"
-    while time.monotonic() < deadline:
-        with server.connect() as connection, connection.cursor() as cursor:
-            cursor.execute(status)
-            if "load completed" in str(cursor.fetchall()[0][1]):
-                return len((server.datadir / "ib_buffer_pool").read_text().splitlines())
-        time.sleep(0.05)
-    raise NotShown(f"the load at the start was not done after {LOAD_SECONDS:.0f} s")
+    def completed() -> bool:
+        with server.connect() as connection:
+            [(_, status)] = ask(connection, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_load_status'")
+        return "load completed" in str(status)
+
+    wait_until(completed, LOAD_SECONDS, "the load at the start was not done")
+    return len((server.datadir / "ib_buffer_pool").read_text().splitlines())
 
 
 PROOFS = (_dump_and_load,)

@@ -98,14 +98,6 @@ def nothing() -> None:
     """A step without work."""
 
 
-def execute_on(connection: pymysql.Connection[Any], *statements: str) -> None:
-    """Run statements for their effect."""
-    with connection.cursor() as cursor:
-        for sql in statements:
-            cursor.execute(sql)
-            cursor.fetchall()
-
-
 @contextmanager
 def cold(server: PrivateServer, tables: Mapping[str, int]) -> Iterator[pymysql.Connection[Any]]:
     """Create tables, of so many pages per 128 MiB of the pool, and empty the pool; yields a connection."""

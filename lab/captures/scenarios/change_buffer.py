@@ -25,7 +25,6 @@ from lab.captures.scenarios.base import (
     Snapshots,
     Step,
     counter_growth,
-    execute_on,
     growths,
     in_pools,
     nothing,
@@ -33,7 +32,7 @@ from lab.captures.scenarios.base import (
     require,
     scenario,
 )
-from lab.harness.workloads import SCHEMA, BackgroundLoad, insert_rows, make_indexed_table
+from lab.harness.workloads import SCHEMA, BackgroundLoad, ask, insert_rows, make_indexed_table
 from lab.servers import PrivateServer
 
 EVENTS = "events"
@@ -246,37 +245,35 @@ def make_random_table(server: PrivateServer, rows: int, pool: str) -> None:
     with server.connect() as connection:
         make_indexed_table(connection, EVENTS, rows // 2, indexes=INDEXES)
         randoms = "FLOOR(RAND() * 2147483647), " * INDEXES
-        execute_on(
+        ask(
             connection,
             f"INSERT INTO {SCHEMA}.{EVENTS} SELECT id + {rows // 2}, {randoms} filler FROM {SCHEMA}.{EVENTS}",
+            f"ANALYZE TABLE {SCHEMA}.{EVENTS}",
+            "SET GLOBAL innodb_fast_shutdown = 0",
         )
-        execute_on(connection, f"ANALYZE TABLE {SCHEMA}.{EVENTS}")
-        execute_on(connection, "SET GLOBAL innodb_fast_shutdown = 0")
     server.restart({"innodb-buffer-pool-size": pool})
 
 
 def make_unique(connection: pymysql.Connection[Any]) -> None:
     """Replace the table's secondary indexes by unique ones."""
     changes = ", ".join(f"DROP KEY k{n}, ADD UNIQUE KEY u{n} (k{n}, id, filler(24))" for n in range(1, INDEXES + 1))
-    execute_on(connection, f"ALTER TABLE {SCHEMA}.{EVENTS} {changes}")
-    execute_on(connection, f"ANALYZE TABLE {SCHEMA}.{EVENTS}")
+    ask(connection, f"ALTER TABLE {SCHEMA}.{EVENTS} {changes}", f"ANALYZE TABLE {SCHEMA}.{EVENTS}")
 
 
 def look_up_keys(connection: pymysql.Connection[Any], times: int = 200) -> None:
     """Look up rows by random keys, through each index in turn."""
     chooser = random.Random()
-    with connection.cursor() as cursor:
-        for number in range(times):
-            key = f"k{number % INDEXES + 1}"
-            cursor.execute(
-                f"SELECT id FROM {SCHEMA}.{EVENTS} FORCE INDEX ({key}) WHERE {key} >= {chooser.randint(0, 2147483647)}"
-                f" ORDER BY {key} LIMIT 1"
-            )
-            cursor.fetchall()
+    for number in range(times):
+        key = f"k{number % INDEXES + 1}"
+        ask(
+            connection,
+            f"SELECT id FROM {SCHEMA}.{EVENTS} FORCE INDEX ({key}) WHERE {key} >= {chooser.randint(0, 2147483647)}"
+            f" ORDER BY {key} LIMIT 1",
+        )
 
 
 def delete_rows(connection: pymysql.Connection[Any], most: int, rows: int = 20) -> None:
     """Delete rows by random primary keys up to ``most``, one a statement."""
     chooser = random.Random()
     for _ in range(rows):
-        execute_on(connection, f"DELETE FROM {SCHEMA}.{EVENTS} WHERE id = {chooser.randint(1, most)}")
+        ask(connection, f"DELETE FROM {SCHEMA}.{EVENTS} WHERE id = {chooser.randint(1, most)}")

@@ -23,12 +23,11 @@ from lab.captures.scenarios.base import (
     Numbers,
     Snapshots,
     Step,
-    execute_on,
     require,
     scenario,
     table_pages,
 )
-from lab.harness.workloads import SCHEMA, count, make_table
+from lab.harness.workloads import SCHEMA, ask, count, make_table
 from lab.servers import PrivateServer
 
 COUNTED = Table(SCHEMA, "orders")
@@ -50,8 +49,8 @@ def make_scattered_table(connection: pymysql.Connection[Any], table: str, rows: 
     Its pages are in random order, too: linear read-ahead has nothing to read.
     """
     multiplier = 2_654_435_761  # odd, so that no key comes twice
-    execute_on(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
-    execute_on(
+    ask(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+    ask(
         connection,
         f"CREATE TABLE {SCHEMA}.{table} (id BIGINT NOT NULL PRIMARY KEY,"
         " filler VARCHAR(1400) CHARACTER SET latin1 NOT NULL) ENGINE=InnoDB",
@@ -59,8 +58,8 @@ def make_scattered_table(connection: pymysql.Connection[Any], table: str, rows: 
     for first in range(0, rows, 500):
         keys = ((n * multiplier) % _LARGEST_KEY for n in range(first + 1, min(first + 500, rows) + 1))
         values = ", ".join(f"({key}, REPEAT('x', 1400))" for key in keys)
-        execute_on(connection, f"INSERT INTO {SCHEMA}.{table} VALUES {values}")
-    execute_on(connection, f"ANALYZE TABLE {SCHEMA}.{table}")
+        ask(connection, f"INSERT INTO {SCHEMA}.{table} VALUES {values}")
+    ask(connection, f"ANALYZE TABLE {SCHEMA}.{table}")
 
 
 def counted(snapshots: Snapshots, table: Table = COUNTED, *, secondary: str = "", forced: bool = False) -> Numbers:
@@ -109,8 +108,8 @@ def counting_by_index(server: PrivateServer) -> Iterator[Step]:
     """As counted-without-index, after ALTER TABLE shop.orders ADD INDEX count_rows (id)."""
     with server.connect() as connection:
         make_table(connection, COUNTED.table, COUNTED_PAGES)
-        execute_on(connection, f"ALTER TABLE {SCHEMA}.{COUNTED.table} ADD INDEX count_rows (id)")
-        execute_on(connection, f"ANALYZE TABLE {SCHEMA}.{COUNTED.table}")
+        ask(connection, f"ALTER TABLE {SCHEMA}.{COUNTED.table} ADD INDEX count_rows (id)")
+        ask(connection, f"ANALYZE TABLE {SCHEMA}.{COUNTED.table}")
         yield partial(count, connection, COUNTED.table)
 
 

@@ -19,13 +19,12 @@ from lab.captures.scenarios.base import (
     Numbers,
     Snapshots,
     Step,
-    execute_on,
     leaf_pages,
     nothing,
     require,
     scenario,
 )
-from lab.harness.workloads import SCHEMA, make_indexed_table
+from lab.harness.workloads import SCHEMA, ask, make_indexed_table
 from lab.servers import PrivateServer
 
 EVENTS = "events"
@@ -41,31 +40,31 @@ def make_notes(connection: pymysql.Connection[Any], rows: int, *, key: str = "IN
 
     ``key`` is the type of its primary key.
     """
-    execute_on(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
-    execute_on(
+    ask(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+    ask(
         connection,
         f"CREATE TABLE {SCHEMA}.{NOTES} (id {key} NOT NULL PRIMARY KEY,"
         " text CHAR(250) CHARACTER SET latin1 NOT NULL, other INT NOT NULL) ENGINE=InnoDB",
     )
     random_text = "RPAD(LPAD(FLOOR(RAND() * 1000000000), 10, '0'), 250, 'x')"
-    execute_on(connection, f"INSERT INTO {SCHEMA}.{NOTES} SELECT 1, {random_text}, 0")
+    ask(connection, f"INSERT INTO {SCHEMA}.{NOTES} SELECT 1, {random_text}, 0")
     have = 1
     while have < rows:
         more = min(have, rows - have)
-        execute_on(
+        ask(
             connection,
             f"INSERT INTO {SCHEMA}.{NOTES} SELECT id + {have}, {random_text}, 0"
             f" FROM {SCHEMA}.{NOTES} WHERE id <= {more} ORDER BY id",
         )
         have += more
-    execute_on(connection, f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX {BY_TEXT.index} (text)")
-    execute_on(connection, f"ANALYZE TABLE {SCHEMA}.{NOTES}")
+    ask(connection, f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX {BY_TEXT.index} (text)")
+    ask(connection, f"ANALYZE TABLE {SCHEMA}.{NOTES}")
 
 
 def rebuild(connection: pymysql.Connection[Any]) -> None:
     """Build an index like the table's own, and drop it."""
-    execute_on(connection, f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX again (text, other)")
-    execute_on(connection, f"ALTER TABLE {SCHEMA}.{NOTES} DROP INDEX again")
+    ask(connection, f"ALTER TABLE {SCHEMA}.{NOTES} ADD INDEX again (text, other)")
+    ask(connection, f"ALTER TABLE {SCHEMA}.{NOTES} DROP INDEX again")
 
 
 def built(snapshots: Snapshots, *, least_pages: int = 2_500, most_pages: int = 1 << 32) -> Numbers:
@@ -136,7 +135,7 @@ def index_build(server: PrivateServer) -> Iterator[Step]:
     """
     with server.connect() as connection:
         make_indexed_table(connection, EVENTS, 1_000_000, indexes=1)
-        execute_on(
+        ask(
             connection,
             "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_stages_current'",
         )
@@ -144,7 +143,7 @@ def index_build(server: PrivateServer) -> Iterator[Step]:
 
     def build() -> None:
         with contextlib.suppress(pymysql.MySQLError), server.connect() as connection:
-            execute_on(connection, f"ALTER TABLE {SCHEMA}.{EVENTS} {added}")
+            ask(connection, f"ALTER TABLE {SCHEMA}.{EVENTS} {added}")
 
     builder = threading.Thread(target=build, daemon=True)
     steps = iter((nothing, builder.start))

@@ -17,14 +17,13 @@ from lab.captures.scenarios.base import (
     Numbers,
     Snapshots,
     Step,
-    execute_on,
     growths,
     in_pools,
     pages_read,
     require,
     scenario,
 )
-from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, BackgroundLoad, look_up, look_up_pages, make_table, scan
+from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, BackgroundLoad, ask, look_up, look_up_pages, make_table, scan
 from lab.servers import PrivateServer
 
 ORDERS, ARCHIVE = "orders", "archive"
@@ -127,13 +126,10 @@ class RangeReads:
     def __call__(self, connection: pymysql.Connection[Any], times: int = 40) -> None:
         """Read the next ranges."""
         rows = RANGE_PAGES * ROWS_PER_PAGE
-        with connection.cursor() as cursor:
-            for _ in range(times):
-                first = self._chooser.randint(1, self._rows - rows)
-                cursor.execute(
-                    f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{ORDERS} WHERE id BETWEEN {first} AND {first + rows - 1}"
-                )
-                cursor.fetchall()
+        for _ in range(times):
+            first = self._chooser.randint(1, self._rows - rows)
+            condition = f"id BETWEEN {first} AND {first + rows - 1}"
+            ask(connection, f"SELECT SUM(LENGTH(filler)) FROM {SCHEMA}.{ORDERS} WHERE {condition}")
 
 
 def writing(server: PrivateServer, rate: float, warm_up: float, then: Sequence[str] = ()) -> Iterator[Step]:
@@ -146,7 +142,7 @@ def writing(server: PrivateServer, rate: float, warm_up: float, then: Sequence[s
         with BackgroundLoad(server.connect) as load:
             load.repeat(update, pause=0)
             time.sleep(warm_up)
-        execute_on(connection, *then)
+        ask(connection, *then)
         time.sleep(REST if then else 0.0)
         with BackgroundLoad(server.connect) as load:
             load.repeat(Paced(rate), pause=0)
@@ -163,7 +159,7 @@ def update(connection: pymysql.Connection[Any], rows: int = STATEMENT_ROWS) -> N
     """Update rows at random places of ORDERS in one statement."""
     chosen = ", ".join(str(random.randint(1, WRITTEN_PAGES * ROWS_PER_PAGE)) for _ in range(rows))
     letter = random.choice("abcdef")
-    execute_on(
+    ask(
         connection,
         f"UPDATE {SCHEMA}.{ORDERS} SET filler = CONCAT('{letter}', SUBSTR(filler, 2)) WHERE id IN ({chosen})",
     )

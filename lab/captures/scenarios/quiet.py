@@ -10,13 +10,13 @@ from lab.captures.scenarios.base import (
     Numbers,
     Snapshots,
     Step,
-    execute_on,
     nothing,
     pages_read,
     require,
     scenario,
 )
 from lab.servers import NAMES, PrivateServer
+from lab.servers.sql import execute
 
 UNPRIVILEGED = "nobody"
 
@@ -68,6 +68,5 @@ def idle(_server: PrivateServer) -> Iterator[Step]:
 @contextmanager
 def unprivileged(server: PrivateServer) -> Iterator[Step]:
     """None. The sidecar's account has no privilege at all (USAGE)."""
-    with server.connect() as connection:
-        execute_on(connection, f"CREATE USER '{UNPRIVILEGED}'@'%'")
+    execute(server, f"CREATE USER '{UNPRIVILEGED}'@'%'")
     yield nothing

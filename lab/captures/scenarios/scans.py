@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -37,8 +37,8 @@ from lab.captures.scenarios.base import (
     Numbers,
     Snapshots,
     Step,
+    Work,
     cold,
-    execute_on,
     growths,
     in_pools,
     old_target_pages,
@@ -47,9 +47,11 @@ from lab.captures.scenarios.base import (
     scenario,
     table_pages,
 )
+from lab.harness.measure import repeat
 from lab.harness.watch import RULES_FOLDER
 from lab.harness.workloads import (
     SCHEMA,
+    ask,
     count,
     emptied,
     look_up,
@@ -111,12 +113,19 @@ def _full_of_another(
         yield connection
 
 
-def _follow(server: PrivateServer, setting: str, step: Step, times: int, pause: float = PASS_SECONDS) -> None:
-    """Change a setting, and take some steps."""
-    execute(server, f"SET GLOBAL {setting}")
-    for _ in range(times):
-        step()
-        time.sleep(pause)
+def _followed(work: Work, statement: str, times: int, pause: float = PASS_SECONDS) -> Work:
+    """The same work, after a statement and so many steps."""
+
+    @contextmanager
+    def followed(server: PrivateServer) -> Iterator[Step]:
+        with work(server) as step:
+            execute(server, statement)
+            repeat(step, times, pause)
+            yield step
+
+    scenario_name = getattr(work, "__name__", "").replace("_", "-")
+    followed.__doc__ = f"As {scenario_name}, after {statement} and {times} steps more."
+    return followed
 
 
 def _passes(snapshots: Snapshots) -> Numbers:
@@ -127,6 +136,10 @@ def _passes(snapshots: Snapshots) -> Numbers:
         "old_target_pages": old_target_pages(last),
         "pages_read_per_pass": pages_read(snapshots),
     }
+
+
+def _hardly_read(pages: int, read: Sequence[int]) -> None:
+    require(max(read) <= HARDLY * pages, f"passes read {read} of {pages} pages")
 
 
 def _larger_than_old_sublist(snapshots: Snapshots, most: float = 0.6) -> int:
@@ -193,17 +206,13 @@ def held(snapshots: Snapshots) -> Numbers:
     at_37 = in_pools(last, lambda pool: old_target(pool.database_pages, 37))
     require(pages > at_37, "the table fits the old sublist at 37 %")
     require(pages < old_target_pages(last), "the old sublist doesn't hold the table")
-    require(max(read) <= HARDLY * pages, f"passes read {read} of {pages} pages")
+    _hardly_read(pages, read)
     return _passes(snapshots)
 
 
-@passes("repeated-scan-followed", dict.fromkeys(MYSQL, DEFAULT_POOL), held)
-@contextmanager
-def repeated_scan_followed(server: PrivateServer) -> Iterator[Step]:
-    """As repeated-scan, after SET GLOBAL innodb_old_blocks_pct = 80 and two passes."""
-    with repeated_scan(server) as step:
-        _follow(server, "innodb_old_blocks_pct = 80", step, 2)
-        yield step
+passes("repeated-scan-followed", dict.fromkeys(MYSQL, DEFAULT_POOL), held)(
+    _followed(repeated_scan, "SET GLOBAL innodb_old_blocks_pct = 80", 2)
+)
 
 
 def shared(snapshots: Snapshots) -> Numbers:
@@ -237,17 +246,13 @@ def shared_scan(server: PrivateServer) -> Iterator[Step]:
 def fits_pool(snapshots: Snapshots) -> Numbers:
     """The pool holds the table, and no pass reads it."""
     pages, read = table_pages(snapshots, SCANNED_TABLE), pages_read(snapshots)
-    require(max(read) <= HARDLY * pages, f"passes read {read} of {pages} pages")
+    _hardly_read(pages, read)
     return _passes(snapshots)
 
 
-@passes("shared-scan-followed", FULL_ON_9_7, fits_pool)
-@contextmanager
-def shared_scan_followed(server: PrivateServer) -> Iterator[Step]:
-    """As shared-scan, after SET GLOBAL innodb_old_blocks_pct = 75 and two rounds."""
-    with shared_scan(server) as step:
-        _follow(server, "innodb_old_blocks_pct = 75", step, 2)
-        yield step
+passes("shared-scan-followed", FULL_ON_9_7, fits_pool)(
+    _followed(shared_scan, "SET GLOBAL innodb_old_blocks_pct = 75", 2)
+)
 
 
 def graded(snapshots: Snapshots) -> Numbers:
@@ -318,13 +323,7 @@ def batches(server: PrivateServer) -> Iterator[Step]:
         yield step
 
 
-@passes("batches-followed", FULL_ON_9_7, fits_pool)
-@contextmanager
-def batches_followed(server: PrivateServer) -> Iterator[Step]:
-    """As batches, after SET GLOBAL innodb_old_blocks_pct = 75 and eight rounds."""
-    with batches(server) as step:
-        _follow(server, "innodb_old_blocks_pct = 75", step, 8)
-        yield step
+passes("batches-followed", FULL_ON_9_7, fits_pool)(_followed(batches, "SET GLOBAL innodb_old_blocks_pct = 75", 8))
 
 
 def lookups_read(snapshots: Snapshots) -> Numbers:
@@ -377,13 +376,9 @@ def outdated_statistics(server: PrivateServer) -> Iterator[Step]:
         yield partial(scan, connection, SCANNED)
 
 
-@passes("outdated-statistics-followed", FULL_ON_9_7, lookups_read)
-@contextmanager
-def outdated_statistics_followed(server: PrivateServer) -> Iterator[Step]:
-    """As outdated-statistics, after ANALYZE TABLE."""
-    with outdated_statistics(server) as step:
-        execute(server, f"ANALYZE TABLE {SCHEMA}.{SCANNED}")
-        yield step
+passes("outdated-statistics-followed", FULL_ON_9_7, lookups_read)(
+    _followed(outdated_statistics, f"ANALYZE TABLE {SCHEMA}.{SCANNED}", 0)
+)
 
 
 def in_a_large_file(snapshots: Snapshots) -> Numbers:
@@ -475,13 +470,9 @@ def parallel_count(server: PrivateServer) -> Iterator[Step]:
         yield partial(count, connection, SCANNED)
 
 
-@passes("parallel-count-followed", {"mysql-9.7": LARGER_POOL | FOUR_READERS}, held)
-@contextmanager
-def parallel_count_followed(server: PrivateServer) -> Iterator[Step]:
-    """As parallel-count, after SET GLOBAL innodb_old_blocks_pct = 80 and two passes."""
-    with parallel_count(server) as step:
-        _follow(server, "innodb_old_blocks_pct = 80", step, 2)
-        yield step
+passes("parallel-count-followed", {"mysql-9.7": LARGER_POOL | FOUR_READERS}, held)(
+    _followed(parallel_count, "SET GLOBAL innodb_old_blocks_pct = 80", 2)
+)
 
 
 def exceeds_pool(snapshots: Snapshots) -> Numbers:
@@ -512,17 +503,10 @@ def count_exceeds_pool(server: PrivateServer) -> Iterator[Step]:
         yield partial(count, connection, SCANNED)
 
 
-@passes("scan-exceeds-pool-followed", {"mysql-9.7": IN_STEPS["mysql-9.7"]}, fits_pool)
-@contextmanager
-def scan_exceeds_pool_followed(server: PrivateServer) -> Iterator[Step]:
-    """As scan-exceeds-pool, after SET GLOBAL innodb_buffer_pool_size = 100663296 and two passes."""
-    with scan_exceeds_pool(server) as step:
-        execute(server, "SET GLOBAL innodb_buffer_pool_size = 100663296")
-        time.sleep(PASS_SECONDS)  # the resize continues after the statement
-        for _ in range(2):
-            step()
-            time.sleep(PASS_SECONDS)
-        yield step
+# Three steps: the resize goes on during the first.
+passes("scan-exceeds-pool-followed", {"mysql-9.7": IN_STEPS["mysql-9.7"]}, fits_pool)(
+    _followed(scan_exceeds_pool, "SET GLOBAL innodb_buffer_pool_size = 100663296", 3)
+)
 
 
 def promoted(snapshots: Snapshots) -> Numbers:
@@ -564,13 +548,9 @@ def not_promoted(snapshots: Snapshots) -> Numbers:
     return {"hot_pages": pages, "pages_read": pages_read(snapshots), "made_young": young}
 
 
-@passes("time-zero-pollutes-followed", {"mysql-9.7": PROMOTING}, not_promoted, period=2.4)
-@contextmanager
-def time_zero_pollutes_followed(server: PrivateServer) -> Iterator[Step]:
-    """As time-zero-pollutes, after SET GLOBAL innodb_old_blocks_time = 1000 and three rounds more."""
-    with time_zero_pollutes(server) as step:
-        _follow(server, "innodb_old_blocks_time = 1000", step, 3, pause=0.0)
-        yield step
+passes("time-zero-pollutes-followed", {"mysql-9.7": PROMOTING}, not_promoted, period=2.4)(
+    _followed(time_zero_pollutes, "SET GLOBAL innodb_old_blocks_time = 1000", 3, pause=0.0)
+)
 
 
 def _made_young(snapshots: Snapshots) -> list[int]:
@@ -620,7 +600,7 @@ def lookups_do_not_read(snapshots: Snapshots) -> Numbers:
 def hot_set_exceeds_pool_followed(server: PrivateServer) -> Iterator[Step]:
     """As hot-set-exceeds-pool, after SET GLOBAL innodb_buffer_pool_size = 67108864 and 24,000 lookups more."""
     with hot_set_exceeds_pool(server) as step, server.connect() as connection:
-        execute_on(connection, "SET GLOBAL innodb_buffer_pool_size = 67108864")
+        ask(connection, "SET GLOBAL innodb_buffer_pool_size = 67108864")
         time.sleep(1.0)
         look_up(connection, HOT, HOT_PAGES, 24_000, seed=2)
         yield step
