@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from advisor.advice.values import FactValues
+from advisor.advice.conditions import FactValues
 from advisor.contract import changes
 from advisor.contract.recommendation import (
     Action,

@@ -1,4 +1,4 @@
-"""The interpreter of rules: each rule on each of its items, with what it says or what kept it silent. Pure."""
+"""The interpreter of rules: the verdict of each rule on each of its items, or why it is silent. Pure."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from advisor import facts
+from advisor.advice.conditions import FactValues, false_conditions, lasting_holds, missing_fact, values_of
 from advisor.advice.findings import recommendation
-from advisor.advice.trace import Evaluation, Refusal, Verdict
-from advisor.advice.values import FactValues, missing_fact, values_of
-from advisor.contract.recommendation import Blind, Failed, fingerprint
-from advisor.contract.templates import FactValue, fill
+from advisor.advice.trace import Evaluation, Refusal
+from advisor.contract.recommendation import Blind, Failed, Recommendation, fingerprint
+from advisor.contract.templates import fill
 from advisor.facts import Choice
 from advisor.ledger.entry import Outcome
 from advisor.ledger.harm import harms
@@ -27,7 +27,7 @@ from advisor.pool.hours import Hour, spare
 from advisor.pool.model import PoolModel
 from advisor.pool.trials import choose
 from advisor.rules.check import Rule
-from advisor.rules.expressions import EvaluationError, Expression, Missing
+from advisor.rules.expressions import EvaluationError, Missing
 from advisor.rules.file import Choose
 
 
@@ -64,7 +64,7 @@ def evaluate(
         beside: As in ``advise``.
         findings: As in ``advise``.
         seconds: As in ``advise``.
-        every_reason: Whether the trace of a silent rule has every condition that says no, and not only the first.
+        every_reason: Whether the trace of a silent rule has every false condition, and not only the first.
         remembered: As in ``advise``.
     """
     evaluator = Evaluator(
@@ -93,7 +93,7 @@ class Evaluator:
         remembered: Remembered | None = None,
         models: bool = True,
     ) -> None:
-        """Nothing is evaluated yet.
+        """Take the facts of the window.
 
         Args:
             known: The rules, and those beside them.
@@ -126,11 +126,8 @@ class Evaluator:
         """One for each item of ``for_each`` whose subject is wanted, within the rule's time. It raises nothing."""
         try:
             yield from self._evaluations(rule, wanted)
-        except Unanswerable as unanswerable:
-            blind = Blind(rule=rule.id, lacks=unanswerable.lacks, reason=str(unanswerable))
-            yield Evaluation(rule.id, {}, blind)
         except Exception as error:  # noqa: BLE001 - one broken rule must not keep the others from their findings
-            yield Evaluation(rule.id, {}, _failed(rule, None, error))
+            yield Evaluation(rule.id, {}, _unable(rule, None, {}, error))
 
     def _evaluations(self, rule: Rule, wanted: Callable[[Mapping[str, str]], bool]) -> Iterator[Evaluation]:
         began = time.thread_time()
@@ -155,7 +152,7 @@ class Evaluator:
                 reason = f"{number} of {len(items)} took its {took:.3g} s: the others were not looked at"
                 yield Evaluation(rule.id, {}, Blind(rule=rule.id, lacks="time", reason=reason))
                 return
-            yield Evaluation(rule.id, item.subject if item else {}, *self._verdict(rule, item))
+            yield self._evaluation(rule, item)
 
     def now(self, rule: Rule, subject: Mapping[str, str]) -> float | None:
         """The quantity whose growth is worse; None where not known.
@@ -177,16 +174,16 @@ class Evaluator:
         if item is None and subject:
             return self.window.latest.at
         for part, of_slice in reversed(self._parts() if rule.file.lasting else []):
-            if _held(rule, of_slice, item) is False:
+            if lasting_holds(rule, of_slice, item) is False:
                 return part.latest.at
         return self.window.snapshots[0].at
 
     def _settled(
         self, rule: Rule, lacks: AbstractSet[str], wanted: Callable[[Mapping[str, str]], bool]
     ) -> list[Evaluation]:
-        """The rule's silence, where conditions that are known say no without the sections that it lacks; or else empty.
+        """The rule's silence, where a condition is false without the sections that it lacks; or else empty.
 
-        An unreadable list may hold anything. So a rule on its items is silent only if a condition says no for any item.
+        An unreadable list may hold anything. So a rule on its items is silent only if a condition is false for all.
         """
         if _WINDOW in lacks:
             return []
@@ -200,7 +197,7 @@ class Evaluator:
             refusals, _ = self._conditions(rule, self._values(rule, item))
             if not refusals:
                 return []
-            silences.append(Evaluation(rule.id, item.subject if item else {}, None, tuple(refusals)))
+            silences.append(Evaluation(rule.id, item.subject if item else {}, None, refusals))
         return silences
 
     def _items(self, rule: Rule) -> Sequence[Any]:
@@ -218,31 +215,29 @@ class Evaluator:
             ]
         return self._slices
 
-    def _verdict(self, rule: Rule, item: Any) -> tuple[Verdict | None, tuple[Refusal, ...]]:
-        """What the rule says of an item, or what kept it silent."""
+    def _evaluation(self, rule: Rule, item: Any) -> Evaluation:
+        subject = item.subject if item else {}
         values: FactValues = {}
         try:
-            try:
-                values = self._values(rule, item)
-                if refusals := self._refusals(rule, values, item):
-                    return None, tuple(refusals)
-                blind = rule.file.blind
-                if blind is not None and rule.expressions[blind.only_if](values) is True:
-                    reason = " ".join(fill(blind.reason, values).split())
-                    cure = None if blind.cure is None else fill(blind.cure, values)
-                    return Blind(rule=rule.id, lacks=blind.lacks, reason=f"{reason}{_of(item)}", cure=cure), ()
-                finding = recommendation(rule, self._model, values, item)
-            except Missing as missing:
-                name = missing_fact(rule, values, missing.name)
-                return Blind(rule=rule.id, lacks=name, reason=f"{name} is not known{_of(item)}"), ()
-            except Unanswerable as unanswerable:
-                return Blind(rule=rule.id, lacks=unanswerable.lacks, reason=str(unanswerable)), ()
+            values = self._values(rule, item)
+            refusals = self._refusals(rule, values, item)
+            verdict = None if refusals else self._verdict(rule, values, item)
         except Exception as error:  # noqa: BLE001 - one broken rule must not keep the others from their findings
-            return _failed(rule, item, error), ()
+            return Evaluation(rule.id, subject, _unable(rule, item, values, error))
+        return Evaluation(rule.id, subject, verdict, refusals or (() if verdict else (_NOTHING_TO_DO,)))
+
+    def _verdict(self, rule: Rule, values: FactValues, item: Any) -> Blind | Recommendation | None:
+        """The verdict where all conditions hold; None where nothing that it advises can be done on this server."""
+        blind = rule.file.blind
+        if blind is not None and rule.expressions[blind.only_if](values) is True:
+            reason = " ".join(fill(blind.reason, values).split())
+            cure = None if blind.cure is None else fill(blind.cure, values)
+            return Blind(rule=rule.id, lacks=blind.lacks, reason=f"{reason}{_of(item)}", cure=cure)
+        finding = recommendation(rule, self._model, values, item)
         if finding is None:
-            return None, (_NOTHING_TO_DO,)
+            return None
         dates = {"since": round(self.since(rule, finding.subject), 3), "judged_at": self.window.latest.at}
-        return finding.model_copy(update=dates), ()
+        return finding.model_copy(update=dates)
 
     def _values(self, rule: Rule, item: Any) -> FactValues:
         return values_of(rule, self._facts, item, self._check_time)
@@ -252,10 +247,10 @@ class Evaluator:
         if time.thread_time() > self._rule_until:
             raise Unanswerable("time", "its expressions took longer than the rule's time")
 
-    def _refusals(self, rule: Rule, values: FactValues, item: Any) -> list[Refusal]:
-        """The parts of the rule that say no; empty where it holds, and for long enough.
+    def _refusals(self, rule: Rule, values: FactValues, item: Any) -> tuple[Refusal, ...]:
+        """The parts of the rule that keep it silent; empty where it holds, and for long enough.
 
-        The model is asked only where everything else says yes. Its choice joins the values.
+        The model is asked only where all else holds. Its choice joins the values.
 
         Raises:
             Missing: It depends on a fact that is not known.
@@ -278,7 +273,7 @@ class Evaluator:
         except Missing:
             if undecided:  # a condition needs the choice, and the choice needs its bound
                 raise
-            return []
+            return ()
         values |= facts.values_by_name(facts.CHOICE, self._chosen(chosen, item, at_most))
         refusals, unsettled = self._conditions(rule, values)
         if unsettled is not None:
@@ -292,40 +287,24 @@ class Evaluator:
             return choose_size(self._model, at_most)
         return choose(self._model, chosen.setting, item, at_most)
 
-    def _conditions(self, rule: Rule, values: FactValues) -> tuple[list[Refusal], Missing | EvaluationError | None]:
-        """The conditions that say no; or else the error of one that cannot be evaluated.
+    def _conditions(
+        self, rule: Rule, values: FactValues
+    ) -> tuple[tuple[Refusal, ...], Missing | EvaluationError | None]:
+        return false_conditions(rule, values, every=self._every_reason)
 
-        A condition that says no settles it, even if others are not known or fail.
-        """
-        refusals: list[Refusal] = []
-        unsettled: Missing | EvaluationError | None = None
-        conditions = [(text, True) for text in rule.file.when] + [(text, False) for text in rule.file.unless]
-        for text, wanted in conditions:
-            condition = rule.expressions[text]
-            try:
-                holds = condition(values) is True
-            except (Missing, EvaluationError) as unknown:
-                unsettled = unsettled or unknown
-                continue
-            if holds is not wanted:
-                refusals.append(_refusal(rule, condition, values, wanted=wanted))
-                if not self._every_reason:
-                    break
-        return refusals, None if refusals else unsettled
-
-    def _lasting(self, rule: Rule, item: Any) -> list[Refusal]:
+    def _lasting(self, rule: Rule, item: Any) -> tuple[Refusal, ...]:
         """The refusal of a lasting condition that held in too few slices of the window."""
         lasting = rule.file.lasting
         if lasting is None:
-            return []
-        verdicts = [_held(rule, of_slice, item) for _, of_slice in self._parts()]
+            return ()
+        verdicts = [lasting_holds(rule, of_slice, item) for _, of_slice in self._parts()]
         held, known = verdicts.count(True), len(verdicts) - verdicts.count(None)
         found_before = fingerprint(rule.id, item.subject if item else {}) in self._findings
         share = lasting.until if found_before else lasting.share
         if held >= share * known:
-            return []
+            return ()
         of = f"{held} of {known} slices of the window, of which {share:.0%} are needed"
-        return [Refusal("lasting", f"lasting `{lasting.condition}` held in {of}")]
+        return (Refusal("lasting", f"lasting `{lasting.condition}` held in {of}"),)
 
 
 LEAST_BUDGET_SECONDS = 0.02
@@ -337,21 +316,18 @@ _WINDOW = "window"
 _NOTHING_TO_DO = Refusal("change", "it would fire, but nothing of what it advises can be done on this server")
 
 
-def _failed(rule: Rule, item: Any, error: Exception) -> Failed:
-    what = str(error) if isinstance(error, EvaluationError) else f"{type(error).__name__}: {error}"
-    return Failed(rule=rule.id, reason=f"the rule failed{_of(item)}: {what}")
-
-
-def _refusal(rule: Rule, condition: Expression, values: FactValues, *, wanted: bool) -> Refusal:
-    """A condition that says no, with the values of its names, and of the names in the ``let`` behind them."""
-    key: Literal["when", "unless"] = "when" if wanted else "unless"
-    seen: dict[str, FactValue | None] = {}
-    names = [*condition.names]
-    for name in names:  # grows on the way
-        if name in values and name not in seen:
-            seen[name] = values[name]
-            names += rule.expressions[rule.file.let[name]].names if name in rule.file.let else ()
-    return Refusal(key, f"{key} `{' '.join(condition.text.split())}` is {'false' if wanted else 'true'}", seen)
+def _unable(rule: Rule, item: Any, values: FactValues, error: Exception) -> Blind | Failed:
+    """The verdict of a rule that lacks something, or that failed."""
+    if isinstance(error, Unanswerable):
+        return Blind(rule=rule.id, lacks=error.lacks, reason=str(error))
+    if isinstance(error, Missing):
+        try:
+            name = missing_fact(rule, values, error.name)
+            return Blind(rule=rule.id, lacks=name, reason=f"{name} is not known{_of(item)}")
+        except EvaluationError as failure:
+            error = failure
+    reason = str(error) if isinstance(error, EvaluationError) else f"{type(error).__name__}: {error}"
+    return Failed(rule=rule.id, reason=f"the rule failed{_of(item)}: {reason}")
 
 
 def _needed_by(rules: Sequence[Rule], window: Window) -> dict[str, list[str]]:
@@ -361,25 +337,6 @@ def _needed_by(rules: Sequence[Rule], window: Window) -> dict[str, list[str]]:
         section: [rule.id for rule in applying if section in rule.file.needs]
         for section in {section for rule in applying for section in rule.file.needs}
     }
-
-
-def _held(rule: Rule, of_slice: facts.Facts, item: Any) -> bool | None:
-    """Whether the lasting condition holds in a slice; None where it is not known.
-
-    Args:
-        rule: One with a lasting condition.
-        of_slice: The facts of the slice.
-        item: The item of ``for_each`` over the whole window; None without.
-    """
-    same = item
-    if rule.file.for_each is not None:
-        same = next((one for one in of_slice.lists[rule.file.for_each] if one.subject == item.subject), None)
-    if rule.file.lasting is None or (same is None and item is not None):
-        return None
-    try:
-        return rule.expressions[rule.file.lasting.condition](values_of(rule, of_slice, same)) is True
-    except (Missing, EvaluationError):
-        return None
 
 
 def _lacking(rule: Rule, window: Window) -> Iterator[Blind]:

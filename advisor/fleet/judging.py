@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from advisor import facts
+from advisor.advice.conditions import FactValues, values_of
 from advisor.advice.evaluation import advice
 from advisor.advice.interpreter import NO_MODEL, Evaluator
 from advisor.advice.trace import Evaluation
-from advisor.advice.values import FactValues, values_of
 from advisor.contract.fleet import Source
 from advisor.contract.recommendation import Blind, Recommendation
 from advisor.facts.base import over_pools, ratio
