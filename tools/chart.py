@@ -36,7 +36,7 @@ spec:
 """
 
 
-class Sidecar(NamedTuple):
+class SidecarManifests(NamedTuple):
     """The chart's output in a chart that depends on it.
 
     Attributes:
@@ -57,7 +57,7 @@ def template(
 
     Raises:
         UnavailableHere: helm is unavailable here.
-        HelmFailed: The values are invalid; the text says why.
+        BuildFailed: The values are invalid; the text says why.
     """
     where = ("--namespace", namespace, "--kube-version", kubernetes)
     return helm.run("template", release, str(CHART), *where, *more, values=values)
@@ -73,7 +73,7 @@ def of_parent(values: Mapping[str, Any], template: str, *, kubernetes: str = NEW
 
     Raises:
         UnavailableHere: helm is unavailable here.
-        HelmFailed: The values are invalid; the text says why.
+        BuildFailed: The values are invalid; the text says why.
     """
     with tempfile.TemporaryDirectory(prefix="parent-") as name:
         parent = Path(name)
@@ -82,15 +82,15 @@ def of_parent(values: Mapping[str, Any], template: str, *, kubernetes: str = NEW
         (parent / "templates" / "own.yaml").write_text(template, encoding="utf-8")
         (parent / "Chart.yaml").write_text("apiVersion: v2\nname: parent\nversion: 0.0.0\n", encoding="utf-8")
         written = helm.run("template", "shop", name, "--kube-version", kubernetes, values={CHART.name: values})
-    return [each for each in YAML(typ="safe", pure=True).load_all(written) if each]
+    return [manifest for manifest in YAML(typ="safe", pure=True).load_all(written) if manifest]
 
 
-def sidecar(values: Mapping[str, Any], *, native: bool = False, kubernetes: str = NEWEST) -> Sidecar:
+def sidecar(values: Mapping[str, Any], *, native: bool = False, kubernetes: str = NEWEST) -> SidecarManifests:
     """The sidecar in a chart that depends on this one.
 
     Raises:
         UnavailableHere: helm is unavailable here.
-        HelmFailed: The values are invalid; the text says why.
+        BuildFailed: The values are invalid; the text says why.
     """
     kind = "initContainers" if native else "containers"
     own = {
@@ -99,9 +99,9 @@ def sidecar(values: Mapping[str, Any], *, native: bool = False, kubernetes: str 
         "sidecar": {**values.get("sidecar", {}), "native": native},
     }
     written = of_parent(own, _POD.replace("{KIND}", kind), kubernetes=kubernetes)
-    [pod] = [each for each in written if each["kind"] == "Pod"]
-    others = [each for each in written if each is not pod]
-    return Sidecar(pod["spec"][kind][0], pod["spec"]["volumes"], others)
+    [pod] = [manifest for manifest in written if manifest["kind"] == "Pod"]
+    others = [manifest for manifest in written if manifest is not pod]
+    return SidecarManifests(pod["spec"][kind][0], pod["spec"]["volumes"], others)
 
 
 def documents() -> dict[Path, str]:
@@ -110,7 +110,7 @@ def documents() -> dict[Path, str]:
     Raises:
         UnavailableHere: helm is unavailable here.
     """
-    snippets = {SIDECARS / f"{each.name}.yaml": _text(each) for each in SNIPPETS}
+    snippets = {SIDECARS / f"{snippet.name}.yaml": _text(snippet) for snippet in SNIPPETS}
     return snippets | {
         path.with_name(f"{path.name.partition('.')[0]}.yaml"): _golden(path) for path in GOLDEN.glob("*.values.yaml")
     }
@@ -127,7 +127,7 @@ def _golden(path: Path) -> str:
         return template(values)
     own = sidecar(values, native=True)
     pod = {"initContainers": [own.container], "volumes": own.volumes}
-    return "---\n".join(_yaml(each) for each in (pod, *own.others))
+    return "---\n".join(_yaml(manifest) for manifest in (pod, *own.others))
 
 
 def _text(snippet: Snippet) -> str:
@@ -140,7 +140,7 @@ def _text(snippet: Snippet) -> str:
         "metadata": {"name": _SECRET},
         "stringData": {"password": "change-me"},
     }
-    selecting = next(dict(each) for each in own.others if each["kind"] == "PodMonitor")
+    selecting = next(dict(manifest) for manifest in own.others if manifest["kind"] == "PodMonitor")
     selecting["metadata"] = {"name": _SECRET}
     parts = [
         f"{_comment(snippet.head)}\n---\n# The account's password, in the namespace of the pods.\n{_yaml(secret)}",
@@ -152,7 +152,10 @@ def _text(snippet: Snippet) -> str:
 
 def _comment(text: str) -> str:
     """The text as comments: paragraphs are wrapped, indented ones stay unchanged."""
-    parts = (each if each.startswith(" ") else textwrap.fill(each, _WIDTH) for each in text.strip("\n").split("\n\n"))
+    parts = (
+        paragraph if paragraph.startswith(" ") else textwrap.fill(paragraph, _WIDTH)
+        for paragraph in text.strip("\n").split("\n\n")
+    )
     return "\n".join(f"# {line}".rstrip() for line in "\n\n".join(parts).splitlines())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,7 @@ from lab.gauntlet import report as gauntlet
 from lab.harness.watch import RULES_FOLDER, rules
 from lab.outcomes import report as outcomes
 from lab.proofs import report as proofs
+from lab.reports import markdown
 from tools import generated, man
 
 ROOT = Path(__file__).parent.parent
@@ -88,39 +89,37 @@ def fleet_metrics_table() -> str:
 
 
 def _metrics(*modules: Any) -> str:
-    lines = ["| metric | labels | kind | what it is |", "| --- | --- | --- | --- |"]
-    lines += [
-        f"| `{spec.name}` | {', '.join(f'`{label}`' for label in spec.labels)} | {spec.kind} | {spec.help} |"
-        for module in modules
-        for spec in module.SPECS.values()
-    ]
-    return "\n".join(lines) + "\n"
+    specs = [spec for module in modules for spec in module.SPECS.values()]
+    return markdown.table(
+        ("metric", "labels", "kind", "what it is"),
+        ((f"`{spec.name}`", _codes(spec.labels), spec.kind, spec.help) for spec in specs),
+    )
+
+
+def _codes(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def advice() -> str:
     """What `innodb-advisor advise` prints for the capture of a repeated scan, as a block of text."""
     window = Window.of(Replay(CAPTURE).history, float("inf"))
-    found = evaluation.advise(rules(), window)
-    return _block(advice_document.advice(found))
+    return _block(advice_document.advice(evaluation.advise(rules(), window)))
 
 
 def grades() -> str:
     """What `innodb-advisor grade` prints for the capture of a scan whose advice is followed, as a block of text."""
-    found = ledger_grades.grades([_followed().stretch([FOLLOWED.name])])
-    return _block(outcome_documents.grades(found))
+    return _block(outcome_documents.grades(ledger_grades.grades([_followed().stretch([FOLLOWED.name])])))
 
 
 def history() -> str:
     """What `innodb-advisor history` prints of the same, as a block of text."""
-    found = ledger_history.history(_followed().ledger)
-    return _block(outcome_documents.history(found))
+    return _block(outcome_documents.history(ledger_history.history(_followed().ledger)))
 
 
 def miss_curve() -> str:
     """What `innodb-advisor curve` prints for the capture of a hot set that exceeds the pool, as a block of text."""
     history = tuple(Replay(HOT_SET).history)
-    found = estimate.curve(history, math.inf, (0.5, 1.5, 2.0)).tidied()
-    return _block(models.curve(found))
+    return _block(models.curve(estimate.curve(history, math.inf, (0.5, 1.5, 2.0)).tidied()))
 
 
 @functools.cache
@@ -145,9 +144,10 @@ def excerpt() -> str:
 
 def rules_table() -> str:
     """A markdown table of the rules, with links to their pages in the same folder."""
-    lines = ["| rule | severity | what it finds |", "| --- | --- | --- |"]
-    lines += [f"| [{each.id}]({each.id}.md) | {each.file.severity} | {each.file.title} |" for each in rules()]
-    return "\n".join(lines) + "\n"
+    return markdown.table(
+        ("rule", "severity", "what it finds"),
+        ((f"[{rule.id}]({rule.id}.md)", rule.file.severity, rule.file.title) for rule in rules()),
+    )
 
 
 def names_tables() -> str:
@@ -168,23 +168,20 @@ def names_tables() -> str:
 
 def sections_table() -> str:
     """The sections that `needs` may name, and what an account needs for them."""
-    lines = ["| section | privilege |", "| --- | --- |"]
-    lines += [f"| `{each.name}` | {each.privilege or 'none'} |" for each in DEFAULT]
-    return "\n".join(lines) + "\n"
+    rows = ((f"`{collector.name}`", collector.privilege or "none") for collector in DEFAULT)
+    return markdown.table(("section", "privilege"), rows)
 
 
 def behaviours_table() -> str:
     """What `applies.has` may name."""
-    lines = ["| behaviour | what it is |", "| --- | --- |"]
-    lines += [f"| `{name}` | {each.what} |" for name, each in sorted(knowledge.BEHAVIOURS.items())]
-    return "\n".join(lines) + "\n"
+    rows = ((f"`{name}`", behaviour.what) for name, behaviour in sorted(knowledge.BEHAVIOURS.items()))
+    return markdown.table(("behaviour", "what it is"), rows)
 
 
 def series_table() -> str:
     """What /series answers with."""
-    lines = ["| series | unit | what it is |", "| --- | --- | --- |"]
-    lines += [f"| `{each.name}` | {each.unit} | {each.text} |" for each in QUANTITIES.values()]
-    return "\n".join(lines) + "\n"
+    rows = ((f"`{quantity.name}`", quantity.unit, quantity.text) for quantity in QUANTITIES.values())
+    return markdown.table(("series", "unit", "what it is"), rows)
 
 
 def fleet() -> str:
@@ -195,29 +192,25 @@ def fleet() -> str:
 
 def flags_table() -> str:
     """The flags of mysqld_exporter that are off by default, and the rules that read what they open."""
-    found: dict[str, list[str]] = {}
-    for section, flag in FLAGS.items():
-        known = found.setdefault(flag, [])
-        known += [each.id for each in rules() if section in each.file.needs and each.id not in known]
-    named = {flag: ", ".join(f"`{rule}`" for rule in known) for flag, known in found.items()}
-    lines = ["| flag | rules that read its series |", "| --- | --- |"]
-    lines += [
-        f"| `{flag}` | {rules or 'none alone; it tells more of scans and sizes'} |" for flag, rules in named.items()
-    ]
-    return "\n".join(lines) + "\n"
+    rows = []
+    for flag in dict.fromkeys(FLAGS.values()):
+        sections = [section for section in FLAGS if FLAGS[section] == flag]
+        readers = _codes(rule.id for section in sections for rule in rules() if section in rule.file.needs)
+        rows.append((f"`{flag}`", readers or "none alone; it tells more of scans and sizes"))
+    return markdown.table(("flag", "rules that read its series"), rows)
 
 
 def sources_table() -> str:
     """By rule, what it reads of mysqld_exporter by a flag, and what that does not have at all."""
-    lines = ["| rule | flags of mysqld_exporter | never there |", "| --- | --- | --- |"]
-    for each in rules():
-        told = each.path.read_text(encoding="utf-8")
-        flags = dict.fromkeys(f"`{FLAGS[section]}`" for section in each.file.needs if section in FLAGS)
-        kube = ["limits of the pod"] if "machine" in each.file.needs else []
-        never = [section for section in each.file.needs if section not in {*FLAGS, *_OF_PEER_ANYWAY}]
-        never += [name for name in WORDS if name in told]
-        lines.append(f"| `{each.id}` | {', '.join([*flags, *kube])} | {', '.join(f'`{lack}`' for lack in never)} |")
-    return "\n".join(lines) + "\n"
+    rows = []
+    for rule in rules():
+        text, needs = rule.path.read_text(encoding="utf-8"), rule.file.needs
+        flags = _codes(dict.fromkeys(FLAGS[section] for section in needs if section in FLAGS))
+        pod = "limits of the pod" if "machine" in needs else ""
+        absent = [section for section in needs if section not in {*FLAGS, *_OF_PEER_ANYWAY}]
+        absent += [word for word in WORDS if word in text]
+        rows.append((f"`{rule.id}`", ", ".join(filter(None, (flags, pod))), _codes(absent)))
+    return markdown.table(("rule", "flags of mysqld_exporter", "never there"), rows)
 
 
 def queries_list() -> str:
@@ -258,24 +251,24 @@ _PARTS: dict[str, Callable[[], str]] = {
 
 def with_parts(source: str) -> str:
     """A text whose marked parts, from ``<!-- <name>: made by tools/docs.py -->`` on, are as the code makes them."""
-    return _PART.sub(lambda found: found[1] + _PARTS[found[2]]() + found[3], source)
+    return _PART.sub(lambda part: part[1] + _PARTS[part[2]]() + part[3], source)
 
 
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
     in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS, HTTP, FLEET)
-    found = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
-    found[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
+    contents = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
+    contents[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
     proof_parts = (proofs.page, gauntlet.section, outcomes.section, steady.section, warm_ups.section)
-    found[PROOFS] = _MADE_FROM_RECORDS + "".join(part() for part in proof_parts)
-    found[MAN] = man.page()
+    contents[PROOFS] = _MADE_FROM_RECORDS + "".join(part() for part in proof_parts)
+    contents[MAN] = man.page()
     if (measured := bench.document(BENCHMARKS)) is not None:
-        found[bench.PAGE] = measured
-    found[PAGES / "README.md"] = _index()
+        contents[bench.PAGE] = measured
+    contents[PAGES / "README.md"] = _index()
     proved = proofs.recorded()
-    for each in rules():
-        found[PAGES / f"{each.id}.md"] = _MADE + _page(each, proved=each.id in proved)
-    return found
+    for rule in rules():
+        contents[PAGES / f"{rule.id}.md"] = _MADE + _page(rule, proved=rule.id in proved)
+    return contents
 
 
 def stale() -> list[Path]:
@@ -286,7 +279,7 @@ def stale() -> list[Path]:
 def links(page: str) -> list[str]:
     """The files that a page leads to, relative to it."""
     targets = re.findall(r"\]\(([^)#]+)[^)]*\)", page)
-    return [each for each in targets if "://" not in each]
+    return [target for target in targets if "://" not in target]
 
 
 def write() -> None:
@@ -303,11 +296,11 @@ def _index() -> str:
 
 def _page(rule: Rule, *, proved: bool) -> str:
     """A rule's page, with its cases and a link to the record of its proof."""
-    shown = page.markdown(rule, proofs=[_proof(case) for case in cases.load(rule)])
+    text = page.markdown(rule, proofs=[_proof(case) for case in cases.load(rule)])
     if not proved:
-        return shown
+        return text
     heading = "## How it was proved\n"
-    return shown.replace(heading, f"{heading}\nOn real servers, both ways: [the record](../proofs.md#{rule.id}).\n")
+    return text.replace(heading, f"{heading}\nOn real servers, both ways: [the record](../proofs.md#{rule.id}).\n")
 
 
 def _proof(case: cases.Case) -> str:

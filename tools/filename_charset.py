@@ -25,7 +25,7 @@ LETTERS = {{
 
 def codes(server: PrivateServer) -> dict[str, str]:
     """The letters by their codes, such as {"0p": "é"}."""
-    found = {}
+    letters = {}
     folder = server.datadir / "letters"
     with server.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
         for first in range(0, len(CHARACTERS), IN_A_NAME):
@@ -36,10 +36,10 @@ def codes(server: PrivateServer) -> dict[str, str]:
             for letter in name:
                 length = 5 if file.startswith(f"@{ord(letter):04x}") else 3
                 if length == 3:
-                    found[file[1:3]] = letter
+                    letters[file[1:3]] = letter
                 file = file[length:]
             cursor.execute("DROP DATABASE letters")
-    return found
+    return letters
 
 
 def module(letters: dict[str, str], version: str) -> str:

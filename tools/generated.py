@@ -13,7 +13,7 @@ def stale(made: Mapping[Path, str], folder: Path) -> list[Path]:
         made: The expected content by file.
         folder: A folder of generated files only. Further generated files may be elsewhere.
     """
-    old = [path for path, wanted in made.items() if not path.is_file() or path.read_text(encoding="utf-8") != wanted]
+    old = [path for path, text in made.items() if not path.is_file() or path.read_text(encoding="utf-8") != text]
     return old + [path for path in sorted(folder.glob("*")) if path not in made]
 
 

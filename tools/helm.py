@@ -7,8 +7,6 @@ It needs no cluster: `helm template` and `helm lint` take the Kubernetes version
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -17,14 +15,11 @@ from typing import Any
 
 from lab.packages import go
 from lab.packages.cache import UnavailableHere
+from tools import command
+from tools.command import BuildFailed
 
 VERSION = "v3.22.0"
 MODULE = "helm.sh/helm/v3/cmd/helm"
-RUN_SECONDS = 300
-
-
-class HelmFailed(Exception):
-    """helm ended with an error; the text is its output."""
 
 
 def program() -> Path:
@@ -45,34 +40,21 @@ def run(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
 
     Raises:
         UnavailableHere: helm is unavailable here.
-        HelmFailed: It ended with an error.
+        BuildFailed: It ended with an error.
     """
-    helm = program()
     with tempfile.TemporaryDirectory(prefix="helm-") as folder:
-        # The output must not depend on the user's cluster or helm's own folders.
+        # The output must not depend on helm's own folders.
         own = {f"HELM_{name}_HOME": f"{folder}/{name}" for name in ("CACHE", "CONFIG", "DATA")}
-        others = {name: value for name, value in os.environ.items() if not name.startswith(("HELM_", "KUBECONFIG"))}
         more = []
         if values is not None:
             path = Path(folder) / "values.json"
             path.write_text(json.dumps(values), encoding="utf-8")
             more = ["--values", str(path)]
-        done = subprocess.run(
-            [str(helm), *arguments, *more],
-            env={**others, **own},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=RUN_SECONDS,
-            check=False,
-        )
-    if done.returncode:
-        raise HelmFailed(done.stderr.strip() or done.stdout.strip())
-    return done.stdout
+        return command.run(program(), *arguments, *more, what=f"helm {arguments[0]}", environment=own)
 
 
 if __name__ == "__main__":
     try:
         print(run(*sys.argv[1:]), end="")
-    except (UnavailableHere, HelmFailed) as error:
+    except (UnavailableHere, BuildFailed) as error:
         sys.exit(str(error))

@@ -55,9 +55,9 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
     # Not command.get_params: click keeps the help option of a command's first context, whose names may be others.
     help_option = click.Option(context.help_option_names, is_flag=True, help="Show this message and exit.")
     for parameter in (*command.params, help_option):
-        if (shown := parameter.get_help_record(context)) is not None:
-            spelt, said = shown
-            yield from (".TP", rf"\fB{_text(spelt)}\fR", _text(said))
+        if (record := parameter.get_help_record(context)) is not None:
+            spelling, help_text = record
+            yield from (".TP", rf"\fB{_text(spelling)}\fR", _text(help_text))
 
 
 def _paragraphs(help_text: str | None) -> Iterator[str]:
@@ -69,9 +69,8 @@ def _paragraphs(help_text: str | None) -> Iterator[str]:
             yield from (".PP", _text(" ".join(paragraph.split())))
 
 
-def _text(said: str) -> str:
+def _text(text: str) -> str:
     """Text that roff shows as it is: a hyphen that can be copied, no escapes, no line that is a request."""
-    shown = (
-        said.replace("\\", r"\e").replace("-", r"\-").replace("…", "...").replace("'", r"\(aq").replace("`", r"\(ga")
-    )
-    return rf"\&{shown}" if shown.startswith(".") else shown
+    for character, escape in (("\\", r"\e"), ("-", r"\-"), ("…", "..."), ("'", r"\(aq"), ("`", r"\(ga")):
+        text = text.replace(character, escape)
+    return rf"\&{text}" if text.startswith(".") else text

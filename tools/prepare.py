@@ -20,10 +20,11 @@ from lab.packages.cache import UnavailableHere
 from lab.programs import actionlint, alertmanager, chromium, mysqld_exporter, prometheus, promtool, victoriametrics
 from lab.servers import NAMES, datadirs, programs
 from tools import helm
+from tools.command import BuildFailed
 from tools.dist import commands
 from tools.image import base, builders
 from tools.image.build import build
-from tools.image.builders import Builder, BuildFailed
+from tools.image.builders import Builder
 
 PROGRESS_SECONDS = 15.0
 IMAGE = "innodb-advisor:test"
@@ -53,7 +54,7 @@ def _layers() -> None:
         with cache.lock(cache.folder() / "images" / ".tests.lock"):
             image()
 
-    cache.kept(f"images/layers-{digest}", build_once)
+    cache.entry(f"images/layers-{digest}", build_once)
 
 
 _SERVERS: Mapping[str, Callable[[], object]] = {name: functools.partial(server, name) for name in NAMES}

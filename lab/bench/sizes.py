@@ -117,7 +117,7 @@ def _with_tables(tables: int, run: BenchRun) -> Iterator[PrivateServer]:
     10,000 CREATE TABLE take minutes: the data folder is cached, and the server runs on a copy of it.
     """
     name = f"bench/{tables}-tables-{programs.find(SERVER).version}"
-    folder = cache.kept(name, lambda empty: _make_tables(empty / "data", tables))
+    folder = cache.entry(name, lambda empty: _make_tables(empty / "data", tables))
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-bench-", dir=folder.parent) as copy:
         data = Path(copy) / "data"
         # cp shares what the file system can share, and keeps holes; shutil does neither.

@@ -83,7 +83,7 @@ def prepared(server: str, name: str) -> Path:
     Raises:
         UnavailableHere: The server or the program that makes the data is unavailable here.
     """
-    return cache.kept(f"datasets/{_MADE}/{server}-{name}", partial(_make, server, name)) / "data"
+    return cache.entry(f"datasets/{_MADE}/{server}-{name}", partial(_make, server, name)) / "data"
 
 
 def _make(server_name: str, name: str, folder: Path) -> None:

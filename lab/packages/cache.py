@@ -29,7 +29,7 @@ def lock(path: Path) -> Iterator[None]:
         yield
 
 
-def kept(name: str, make: Callable[[Path], None]) -> Path:
+def entry(name: str, make: Callable[[Path], None]) -> Path:
     """The cache's folder `name`, created by `make` when absent.
 
     Args:

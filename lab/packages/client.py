@@ -1,4 +1,4 @@
-"""The run of a package client or build tool: npm, go, pip."""
+"""The run of a package client or build tool: apt-get, npm, go, pip, debootstrap."""
 
 from __future__ import annotations
 
@@ -9,32 +9,36 @@ from types import MappingProxyType
 from lab.packages.cache import UnavailableHere
 from lab.processes.program import ChildProcess, ProgramFailed
 
+_ERRORS = ("E:", "dpkg-deb: error", "tar:")
+
 
 def run(
     what: str,
     command: Sequence[str],
-    folder: Path,
     *,
     seconds: float,
+    folder: Path | None = None,
     environment: Mapping[str, str] = MappingProxyType({}),
-    tell: Callable[[str], None] = lambda _: None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Run a client to its end.
 
     Args:
         what: The wanted package, for errors.
         command: Its absolute path and its arguments.
-        folder: The working folder.
         seconds: The time limit.
+        folder: The working folder; None for this process's.
         environment: Variables besides those of this process.
-        tell: Receives the output so far, again and again.
+        progress: Receives the output so far, again and again.
 
     Raises:
-        UnavailableHere: It failed or exceeded the limit; the text ends with its last line of output.
+        UnavailableHere: It failed or exceeded the limit; the text ends with its lines of errors, or its last line.
     """
-    with ChildProcess(Path(command[0]).name, command, environment, folder=folder) as program:
+    with ChildProcess(Path(command[0]).name, command, environment, folder=folder) as process:
         try:
-            program.finish(seconds, tell)
+            process.finish(seconds, progress)
         except ProgramFailed as error:
-            lines = str(error).splitlines()
-            raise UnavailableHere(f"{what}: {lines[0]} {lines[-1]}" if lines[1:] else f"{what}: {lines[0]}") from None
+            first, *output = str(error).splitlines()
+            # apt's lines name the mirror: fine on a terminal, where they say what failed.
+            reasons = [line for line in output if line.startswith(_ERRORS)] or output[-1:]
+            raise UnavailableHere(f"{what}: {first} {'; '.join(reasons)}".rstrip()) from None

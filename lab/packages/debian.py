@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from lab.packages import cache
+from lab.packages import cache, client
 from lab.packages.cache import UnavailableHere
 
 APT = Path("/etc/apt")
@@ -36,7 +36,7 @@ def unpacked(suite: str, package: str, *more: str) -> Path:
     def make(root: Path) -> None:
         _fetch(suite, arch, (package, *more), root)
 
-    return cache.kept(f"debian/{suite}-{arch}/{names}", make)
+    return cache.entry(f"debian/{suite}-{arch}/{names}", make)
 
 
 def program(suite: str, package: str, path: str) -> list[str]:
@@ -128,9 +128,7 @@ def architecture() -> str:
     Raises:
         UnavailableHere: This is no Debian.
     """
-    if not all(shutil.which(tool) for tool in ("apt-get", "dpkg", "dpkg-deb")):
-        raise UnavailableHere("Debian packages need apt-get and dpkg-deb, which this machine lacks")
-    return subprocess.check_output(["dpkg", "--print-architecture"], text=True).strip()
+    return subprocess.check_output([_tool("dpkg"), "--print-architecture"], text=True).strip()
 
 
 def _fetch(suite: str, architecture: str, packages: tuple[str, ...], root: Path) -> None:
@@ -139,15 +137,21 @@ def _fetch(suite: str, architecture: str, packages: tuple[str, ...], root: Path)
     with cache.lock(private / "lock"):
         configuration = _configure(private, source(suite))
         archives = private / "cache" / "archives"
-        apt = ["apt-get", "-q", "-c", str(configuration)]
-        _run([*apt, "update"], f"the package lists of {suite}")
-        _run(
-            [*apt, "install", "--yes", "--download-only", "--no-install-recommends", *packages],
-            f"{' '.join(packages)} of {suite}",
-        )
+        apt = [_tool("apt-get"), "-q", "-c", str(configuration)]
+        install = [*apt, "install", "--yes", "--download-only", "--no-install-recommends", *packages]
+        client.run(f"the package lists of {suite}", [*apt, "update"], seconds=FETCH_SECONDS)
+        client.run(f"{' '.join(packages)} of {suite}", install, seconds=FETCH_SECONDS)
         for archive in sorted(archives.glob("*.deb")):
-            _run(["dpkg-deb", "-x", str(archive), str(root)], f"the content of {archive.name}")
+            unpack = [_tool("dpkg-deb"), "-x", str(archive), str(root)]
+            client.run(f"the content of {archive.name}", unpack, seconds=FETCH_SECONDS)
         shutil.rmtree(archives)
+
+
+def _tool(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise UnavailableHere(f"Debian packages need {name}, which this machine lacks")
+    return path
 
 
 def _configure(private: Path, stanza: str) -> Path:
@@ -184,22 +188,3 @@ def _configure(private: Path, stanza: str) -> Path:
     path = private / "apt.conf"
     path.write_text("\n".join(lines) + "\n")
     return path
-
-
-def _run(arguments: list[str], what: str) -> None:
-    try:
-        subprocess.run(
-            arguments,
-            check=True,
-            text=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=FETCH_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        raise UnavailableHere(f"{what}: {arguments[0]} took longer than {FETCH_SECONDS} s") from None
-    except subprocess.CalledProcessError as error:
-        errors = [line for line in error.output.splitlines() if line.startswith(("E:", "dpkg-deb: error"))]
-        # apt's lines name the mirror: fine on a terminal, where they say what failed.
-        raise UnavailableHere(f"{what}: {'; '.join(errors) or error.output.strip()[-300:]}") from None

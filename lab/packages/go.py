@@ -29,7 +29,7 @@ def installed(name: str, version: str, package: str) -> Path:
     Raises:
         UnavailableHere: There is no Go, or the modules are unavailable.
     """
-    return _kept(name, version, ["install", "-v", f"{package}@{version}"], None)
+    return _program(name, version, ["install", "-v", f"{package}@{version}"], None)
 
 
 def built(name: str, module: Path, variables: Mapping[str, str] = types.MappingProxyType({})) -> Path:
@@ -46,7 +46,7 @@ def built(name: str, module: Path, variables: Mapping[str, str] = types.MappingP
     linked = " ".join(["-s", *(f"-X {variable}={value}" for variable, value in variables.items())])
     content = b"".join(path.read_bytes() for path in sorted(module.iterdir())) + linked.encode()
     command = ["build", "-v", "-mod=readonly", "-ldflags", linked, "-o"]
-    return _kept(name, hashlib.sha256(content).hexdigest()[:12], command, module)
+    return _program(name, hashlib.sha256(content).hexdigest()[:12], command, module)
 
 
 def files(module: str, version: str, folder: str) -> Path:
@@ -60,10 +60,10 @@ def files(module: str, version: str, folder: str) -> Path:
         with tempfile.TemporaryDirectory(prefix="module-", dir=into) as work:
             environment = {"GOMODCACHE": work, "GOFLAGS": "-modcacherw", "GOWORK": "off"}
             command = [_go(module), "mod", "download", f"{module}@{version}"]
-            client.run(module, command, into, seconds=BUILD_SECONDS, environment=environment)
+            client.run(module, command, folder=into, seconds=BUILD_SECONDS, environment=environment)
             shutil.copytree(Path(work) / f"{module}@{version}" / folder, into / folder, dirs_exist_ok=True)
 
-    return cache.kept(f"modules/{module}@{version}", take) / folder
+    return cache.entry(f"modules/{module}@{version}", take) / folder
 
 
 def _go(name: str) -> str:
@@ -73,7 +73,7 @@ def _go(name: str) -> str:
     return go
 
 
-def _kept(name: str, version: str, command: list[str], module: Path | None) -> Path:
+def _program(name: str, version: str, command: list[str], module: Path | None) -> Path:
     def build(folder: Path) -> None:
         go = _go(name)
         with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=folder) as work:
@@ -91,22 +91,22 @@ def _kept(name: str, version: str, command: list[str], module: Path | None) -> P
             client.run(
                 f"{name} {version}",
                 [go, *command] if module is None else [go, *command, str(folder / name), "."],
-                module or Path(work),
+                folder=module or Path(work),
                 seconds=BUILD_SECONDS,
                 environment=private | flags,
-                tell=_progress(name),
+                progress=_progress(name),
             )
 
-    return cache.kept(f"{name}/{version}", build)
+    return cache.entry(f"{name}/{version}", build)
 
 
 def _progress(name: str) -> Callable[[str], None]:
     """Prints how far `go -v` is, which names each package that it compiles."""
     began = time.monotonic()
 
-    def tell(output: str) -> None:
+    def show(output: str) -> None:
         packages = sum(not line.startswith("go: ") for line in output.splitlines())
         seconds = time.monotonic() - began
         print(f"{name}: {packages} packages compiled, {seconds:.0f} s", file=sys.stderr, flush=True)
 
-    return tell
+    return show

@@ -27,14 +27,14 @@ def unpacked(package: str, version: str, integrity: str) -> Path:
     def make(root: Path) -> None:
         _fetch(f"{package}@{version}", integrity, root)
 
-    return cache.kept(f"npm/{package}-{version}", make) / "package"
+    return cache.entry(f"npm/{package}-{version}", make) / "package"
 
 
 def _fetch(package: str, integrity: str, root: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         raise UnavailableHere(f"{package} needs npm, which this machine lacks")
-    client.run(package, [npm, "pack", "--silent", "--ignore-scripts", package], root, seconds=PACK_SECONDS)
+    client.run(package, [npm, "pack", "--silent", "--ignore-scripts", package], folder=root, seconds=PACK_SECONDS)
     archive = next(root.glob("*.tgz"))
     digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
     if integrity != f"sha512-{digest}":

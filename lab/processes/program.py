@@ -150,12 +150,12 @@ class ChildProcess:
             self._process.wait(seconds)
         return self.status is not None
 
-    def finish(self, seconds: float, tell: Callable[[str], None] = lambda _: None) -> str:
+    def finish(self, seconds: float, progress: Callable[[str], None] = lambda _: None) -> str:
         """Wait for its end, and return what it printed.
 
         Args:
             seconds: The time that it may take.
-            tell: Receives the output so far, every `PROGRESS_SECONDS`.
+            progress: Receives the output so far, every `PROGRESS_SECONDS`.
 
         Raises:
             ProgramFailed: Its status is not 0, or it took too long.
@@ -164,7 +164,7 @@ class ChildProcess:
         while not self.ended(min(PROGRESS_SECONDS, max(0.0, deadline - time.monotonic()))):
             if time.monotonic() > deadline:
                 raise ProgramFailed(f"{self._name} took longer than {seconds:.0f} s")
-            tell(self.output)
+            progress(self.output)
         if self.status != 0:
             raise self.failure(f"ended with status {self.status}")
         return self.output

@@ -79,6 +79,6 @@ def command(suite: str) -> list[str]:
         copy.write_bytes(program.read_bytes().replace(_SHARE, _SHARE[1:] + b"/"))
         copy.chmod(0o755)
 
-    patched = cache.kept(f"alertmanager/{suite}-{program.stat().st_mtime_ns}", patch) / program.name
+    patched = cache.entry(f"alertmanager/{suite}-{program.stat().st_mtime_ns}", patch) / program.name
     loader = debian.command(root, PROGRAM)[:-1]
     return ["/usr/bin/env", f"--chdir={root}", *loader, str(patched)]

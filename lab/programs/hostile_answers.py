@@ -5,7 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 
-from lab.programs.hostile_mysql import EOF, MORE_RESULTS, OK, Huge, Payload, aliases, column, error, length, result, row
+from lab.programs.hostile_mysql import (
+    EOF,
+    MORE_RESULTS,
+    OK,
+    Huge,
+    Payload,
+    aliases,
+    column,
+    error,
+    length,
+    result_set,
+    row,
+)
 
 Answer = Callable[[str], Iterator[Payload]]
 """From the statement to the payloads."""
@@ -43,38 +55,38 @@ def columns_without_end(_sql: str) -> Iterator[Payload]:
 
 def no_columns(_sql: str) -> Iterator[Payload]:
     """A result whose number of columns is not that of its rows."""
-    return result([], [[]] * 3)
+    return result_set([], [[]] * 3)
 
 
 def fewer_values(sql: str) -> Iterator[Payload]:
     """Rows shorter than the columns."""
-    return result(aliases(sql), [[b"1"]])
+    return result_set(aliases(sql), [[b"1"]])
 
 
 def more_values(sql: str) -> Iterator[Payload]:
     """Rows longer than the columns."""
-    return result(aliases(sql), [[b"1"] * 99])
+    return result_set(aliases(sql), [[b"1"] * 99])
 
 
 def other_columns(_sql: str) -> Iterator[Payload]:
     """Columns that nobody asked for."""
-    return result(["owned"], [[b"1"]])
+    return result_set(["owned"], [[b"1"]])
 
 
 def nulls(sql: str) -> Iterator[Payload]:
     """NULL everywhere."""
-    return result(aliases(sql), [[None] * len(aliases(sql))] * 3)
+    return result_set(aliases(sql), [[None] * len(aliases(sql))] * 3)
 
 
 def numbers_out_of_range(sql: str) -> Iterator[Payload]:
     """Decimals of a billion digits in twelve bytes, and texts that are no numbers."""
     values = (b"1e999999999", b"-1e999999999", b"1e-999999999", b"NaN", b"Infinity")
-    return result(aliases(sql), [[value] * len(aliases(sql)) for value in values], _DECIMAL)
+    return result_set(aliases(sql), [[value] * len(aliases(sql)) for value in values], _DECIMAL)
 
 
 def long_integers(sql: str) -> Iterator[Payload]:
     """Integers of a hundred thousand digits."""
-    return result(aliases(sql), [[b"9" * 100_000] * len(aliases(sql))], _LONGLONG)
+    return result_set(aliases(sql), [[b"9" * 100_000] * len(aliases(sql))], _LONGLONG)
 
 
 def odd_types(sql: str) -> Iterator[Payload]:
@@ -88,7 +100,7 @@ def odd_types(sql: str) -> Iterator[Payload]:
 
 def invalid_utf8(sql: str) -> Iterator[Payload]:
     """Bytes that are no text."""
-    return result(aliases(sql), [[b"\xff\xfe\xc3\x28\xed\xa0\x80"] * len(aliases(sql))])
+    return result_set(aliases(sql), [[b"\xff\xfe\xc3\x28\xed\xa0\x80"] * len(aliases(sql))])
 
 
 def results_without_end(_sql: str) -> Iterator[Payload]:
@@ -109,12 +121,12 @@ def an_error_of_its_own(_sql: str) -> Iterator[Payload]:
 def comments_without_end(sql: str) -> Iterator[Payload]:
     """Texts on which a regular expression may work for hours."""
     text = b"SELECT COUNT ( * ) FROM ... " + b"/*" * 100_000
-    return result(aliases(sql), [[text] * len(aliases(sql))])
+    return result_set(aliases(sql), [[text] * len(aliases(sql))])
 
 
 def a_status_of_mebibytes(_sql: str) -> Iterator[Payload]:
     """A status of 1 GiB, in one value."""
-    yield from itertools.islice(result(["Type", "Name", "Status"], []), 5)
+    yield from itertools.islice(result_set(["Type", "Name", "Status"], []), 5)
     text = b"\n-----\nINNODB MONITOR OUTPUT\n"
     yield Huge(length(0) + length(0) + length(1 << 30), text)
     yield from itertools.repeat(Huge(filling=text), 64)
@@ -156,7 +168,7 @@ def other_names(prefix_bytes: int = 200) -> Answer:
         for index in range(500):
             name = f"n{number}_{index}_".encode().ljust(prefix_bytes, b"x")
             rows.append([name if _may_be_name(column) else str(index + number).encode() for column in columns])
-        return result(columns, rows)
+        return result_set(columns, rows)
 
     return answer
 
@@ -168,4 +180,4 @@ def _may_be_name(column: str) -> bool:
 def _head(sql: str) -> Iterator[Payload]:
     """The packets of a result before its first row."""
     columns = aliases(sql)
-    return itertools.islice(result(columns, []), len(columns) + 2)
+    return itertools.islice(result_set(columns, []), len(columns) + 2)

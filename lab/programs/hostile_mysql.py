@@ -92,7 +92,7 @@ def row(values: Sequence[bytes | None]) -> bytes:
     return b"".join(b"\xfb" if value is None else length(len(value)) + value for value in values)
 
 
-def result(columns: Sequence[str], rows: Sequence[Sequence[bytes | None]], kind: int = _TEXT) -> Iterator[Payload]:
+def result_set(columns: Sequence[str], rows: Sequence[Sequence[bytes | None]], kind: int = _TEXT) -> Iterator[Payload]:
     """The packets of a result."""
     yield length(len(columns))
     for name in columns:
@@ -174,7 +174,7 @@ class HostileServer(BackgroundServer):
         if collector == "session":
             session = {"account": "root@localhost", "id": "7"} | settings
             names = aliases(sql)
-            return result(names, [[session[name].encode() for name in names]])
+            return result_set(names, [[session[name].encode() for name in names]])
         if collector == "identity":
             values = {
                 "version": "9.7.4",
@@ -182,12 +182,12 @@ class HostileServer(BackgroundServer):
                 "performance_schema": "ON",
                 "port": str(self.port),
             }
-            return result(
+            return result_set(
                 ["Variable_name", "Value"], [[name.encode(), value.encode()] for name, value in values.items()]
             )
         if collector == "status":
             uptime = str(int(time.monotonic() - self._began) + 1).encode()
-            return result(["VARIABLE_NAME", "VARIABLE_VALUE"], [[b"Uptime", uptime], [b"Threads_running", b"1"]])
+            return result_set(["VARIABLE_NAME", "VARIABLE_VALUE"], [[b"Uptime", uptime], [b"Threads_running", b"1"]])
         return iter([error(1146, b"there is no such table")])
 
 

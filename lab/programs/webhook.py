@@ -26,11 +26,11 @@ class Webhook:
 
     def __init__(self) -> None:
         self.notifications: list[dict[str, Any]] = []
-        kept = self.notifications
+        notifications = self.notifications
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                kept.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+                notifications.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(_TAKEN)))
                 self.end_headers()

@@ -70,7 +70,7 @@ def template(program: ServerProgram, options: Mapping[str, str]) -> Path:
     arguments, script = _recipe(program, options)
     key = hashlib.sha256(repr((program.command, arguments, script)).encode()).hexdigest()[:8]
     version = re.sub(r"[^\w.+-]", "_", program.version)
-    return cache.kept(
+    return cache.entry(
         f"datadirs/{program.name.partition('-')[0]}-{version}-{key}",
         lambda folder: _set_up(program, arguments, script, folder),
     )

@@ -19,7 +19,7 @@ from lab.packages.cache import UnavailableHere
 from tests.charts.crds import SCHEMAS
 from tests.unavailable import give_up
 from tools import chart
-from tools.helm import HelmFailed
+from tools.command import BuildFailed
 
 T = TypeVar("T")
 Manifest = Mapping[str, Any]
@@ -61,7 +61,7 @@ def refused(values: Mapping[str, Any], **where: str) -> str:
     """helm's error message for these values."""
     try:
         written(values, **where)
-    except HelmFailed as error:
+    except BuildFailed as error:
         return str(error)
     raise AssertionError(f"{values} was taken")
 

@@ -15,7 +15,7 @@ from lab.packages.cache import REPOSITORY
 from tests.charts.crds import SCHEMAS
 from tests.charts.manifests import documents, had, problems, read
 from tools import chart
-from tools.helm import HelmFailed
+from tools.command import BuildFailed
 from tools.snippets import SNIPPETS, Snippet
 
 pytestmark = pytest.mark.system
@@ -88,7 +88,7 @@ def test_kubernetes_accepts_the_pod(snippet: Snippet) -> None:
 def test_a_native_sidecar_is_rejected_before_kubernetes_1_29() -> None:
     [native] = [each for each in SNIPPETS if each.native]
     assert problems(pod(native), "1.27.0")
-    with pytest.raises(HelmFailed, match=r"sidecar\.native needs Kubernetes 1\.29, and this is v1\.28\.0"):
+    with pytest.raises(BuildFailed, match=r"sidecar\.native needs Kubernetes 1\.29, and this is v1\.28\.0"):
         had(lambda: chart.sidecar({}, native=True, kubernetes="1.28.0"))
     assert had(lambda: chart.sidecar({}, kubernetes="1.28.0")).container["name"] == "innodb-advisor"
 

@@ -32,7 +32,7 @@ class Built:
     base: str
 
     def inspected(self, name: str) -> dict[str, Any]:
-        found: list[dict[str, Any]] = json.loads(self.podman.run("image", "inspect", name).stdout)
+        found: list[dict[str, Any]] = json.loads(self.podman.run("image", "inspect", name))
         return found[0]
 
 
@@ -52,7 +52,7 @@ def built() -> Iterator[Built]:
 def trees(built: Built) -> Iterator[tuple[Path, Path]]:
     """The file systems of the image and of its base."""
     names = (built.tag, built.base)
-    first, second = (Path(built.podman.run("image", "mount", name).stdout.strip()) for name in names)
+    first, second = (Path(built.podman.run("image", "mount", name).strip()) for name in names)
     yield first, second
     built.podman.run("image", "unmount", *names)
 

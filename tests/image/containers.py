@@ -49,7 +49,7 @@ class Container:
         self._pid_file = folder / "pid"
         logged = ("--log-driver=k8s-file", f"--log-opt=path={self._log}", f"--pidfile={self._pid_file}")
         once = ("--detach", f"--timeout={_AT_MOST}", "--pull=never", *logged)
-        self._id = podman.run("run", *once, *CONFINED, *options, image, *arguments).stdout.strip()
+        self._id = podman.run("run", *once, *CONFINED, *options, image, *arguments).strip()
         self.pid = int(self._pid_file.read_text())
 
     def said(self, *streams: str) -> str:
@@ -86,7 +86,7 @@ class Container:
         return int(wait_for(self._end)["ExitCode"])
 
     def _end(self) -> dict[str, Any] | None:
-        state: dict[str, Any] = json.loads(self._podman.run("inspect", self._id, "--format={{json .State}}").stdout)
+        state: dict[str, Any] = json.loads(self._podman.run("inspect", self._id, "--format={{json .State}}"))
         return state if state["Status"] in ("exited", "stopped") else None
 
     def remove(self) -> None:

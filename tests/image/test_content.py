@@ -130,7 +130,7 @@ def test_it_has_no_trace_of_the_build(
     assert [path for path in added if path.endswith(".pem")] == [
         path for path in added if path.endswith("site-packages/certifi/cacert.pem")
     ]
-    said = json.dumps(built.inspected(built.tag)) + built.podman.run("history", "--no-trunc", built.tag).stdout
+    said = json.dumps(built.inspected(built.tag)) + built.podman.run("history", "--no-trunc", built.tag)
     words = [TRUSTED_HOST, "/etc/pip", sys.prefix, *re.findall(r"URIs: \w+://([^/\s]+)", debian.source("stable"))]
     assert not [word for word in words if word in said]
     marks = [TRUSTED_HOST.encode(), str(REPOSITORY).encode() + b"/"]

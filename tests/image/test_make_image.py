@@ -64,7 +64,7 @@ def test_without_pip_settings_the_build_receives_none() -> None:
 
 def test_an_image_can_be_saved_as_a_file(built: Built, tmp_path: Path) -> None:
     buildah = built.buildah
-    container = buildah.run("from", "scratch").stdout.strip()
+    container = buildah.run("from", "scratch").strip()
     buildah.run("commit", "--quiet", "--rm", container, "innodb-advisor:empty")
     try:
         image.archive(buildah, "innodb-advisor:empty", tmp_path / "image.tar")

@@ -16,9 +16,9 @@ from exporter import __version__
 from lab.packages import debian
 from lab.packages.cache import REPOSITORY, UnavailableHere
 from tests.unavailable import give_up
+from tools.command import BuildFailed, run
 from tools.dist import package, version
 from tools.dist.__main__ import main
-from tools.dist.commands import DistFailed, run
 from tools.image import base
 
 CHART = 'version: 1.2.3\nappVersion: "1.2.3"\n'
@@ -63,7 +63,7 @@ def test_the_help_teaches() -> None:
 
 
 def test_a_program_that_fails_is_quoted() -> None:
-    with pytest.raises(DistFailed, match=r"^the thing: no such luck$"):
+    with pytest.raises(BuildFailed, match=r"^the thing: no such luck$"):
         run(sys.executable, "-c", "raise SystemExit('no such luck')", what="the thing")
 
 
@@ -96,7 +96,7 @@ def test_the_source_has_what_packagers_need_and_nothing_of_this_machine(sdist: P
 def test_a_wheel_that_is_another_one_the_second_time_is_refused(tmp_path: Path) -> None:
     for name, content in (("a", b"1"), ("b", b"2")):
         (tmp_path / name).write_bytes(content)
-    with pytest.raises(DistFailed, match="a is another one"):
+    with pytest.raises(BuildFailed, match="a is another one"):
         package._equal(tmp_path / "a", tmp_path / "b")  # noqa: SLF001
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -16,8 +15,9 @@ import click
 from exporter import __version__
 from lab.packages.cache import REPOSITORY, UnavailableHere
 from tools import man
+from tools.command import BuildFailed
 from tools.dist import chart, image, package, sbom, version
-from tools.dist.commands import DistFailed
+from tools.dist.commands import git
 
 _SUMS = "SHA256SUMS"
 _ASIDE = (REPOSITORY / "requirements/runtime.txt", "requirements.txt"), (
@@ -82,7 +82,7 @@ def main(
     try:
         with _step("versions"):
             if wrong := version.here(tag):
-                raise DistFailed("; ".join(wrong))
+                raise BuildFailed("; ".join(wrong))
         if check_only:
             return
         shutil.rmtree(into, ignore_errors=True)
@@ -95,13 +95,13 @@ def main(
             with _step(f"image for {architecture}, and its SBOM"):
                 image.made(architecture, base, contents, into)
         _aside(into)
-    except DistFailed as error:
+    except BuildFailed as error:
         raise click.ClickException(str(error)) from None
     except UnavailableHere as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(2)
     click.echo((into / _SUMS).read_text(encoding="utf-8"), nl=False)
-    if _uncommitted():
+    if git("status", "--porcelain"):
         click.echo("\nNot of a commit: there are changes that are not committed.", err=True)
     click.echo(_LEFT.format(version=__version__), err=True)
 
@@ -116,7 +116,7 @@ def _package(into: Path) -> Path:
         with _step("SBOM of that environment"):
             contents = sbom.of_environment(environment, into)
             if differs := sbom.components(contents) ^ package.packages(environment):
-                raise DistFailed(f"the SBOM has other packages than the environment: {sorted(differs)}")
+                raise BuildFailed(f"the SBOM has other packages than the environment: {sorted(differs)}")
             return contents
 
 
@@ -138,14 +138,6 @@ def _step(what: str) -> Iterator[None]:
     began = time.monotonic()
     yield
     click.echo(f"{what}: ok, {time.monotonic() - began:.0f} s", err=True)
-
-
-def _uncommitted() -> bool:
-    command = ["git", "-C", str(REPOSITORY), "status", "--porcelain"]
-    try:
-        return bool(subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).strip())
-    except (OSError, subprocess.CalledProcessError):
-        return False
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 from exporter import __version__
 from lab.packages.cache import REPOSITORY
 from tools import helm
-from tools.dist.commands import DistFailed
+from tools.command import BuildFailed
 
 CHART = REPOSITORY / "charts" / "innodb-advisor"
 _KUBERNETES = "1.25.0"  # the oldest that the chart takes
@@ -18,17 +18,14 @@ def build(into: Path) -> Path:
     """The packed chart, which lints and makes manifests with the image of its own version.
 
     Raises:
-        DistFailed: It does not.
+        BuildFailed: It does not.
         UnavailableHere: helm is unavailable here.
     """
-    try:
-        helm.run("package", str(CHART), "--destination", str(into))
-        packed = into / f"innodb-advisor-{__version__}.tgz"
-        where = (str(packed), "--kube-version", _KUBERNETES)
-        helm.run("lint", "--strict", *where, values=_VALUES)
-        manifests = helm.run("template", "innodb-advisor", *where, values=_VALUES)
-    except helm.HelmFailed as error:
-        raise DistFailed(f"the chart: {error}") from None
+    helm.run("package", str(CHART), "--destination", str(into))
+    packed = into / f"innodb-advisor-{__version__}.tgz"
+    where = (str(packed), "--kube-version", _KUBERNETES)
+    helm.run("lint", "--strict", *where, values=_VALUES)
+    manifests = helm.run("template", "innodb-advisor", *where, values=_VALUES)
     if f"image: innodb-advisor:{__version__}" not in manifests.replace('"', ""):
-        raise DistFailed(f"the packed chart does not start the image of {__version__}")
+        raise BuildFailed(f"the packed chart does not start the image of {__version__}")
     return packed

@@ -8,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from exporter import __version__
+from tools.command import BuildFailed
 from tools.dist import package, sbom
-from tools.dist.commands import DistFailed
 from tools.image import base as base_image
 from tools.image import builders
 from tools.image.build import archive, build
-from tools.image.builders import Builder, BuildFailed
+from tools.image.builders import Builder
 
 ARCHITECTURES = ("amd64", "arm64")
 _VERSION = "org.opencontainers.image.version"
@@ -29,31 +29,28 @@ def made(architecture: str, base: str | None, python: Path, into: Path) -> list[
         into: The folder of both.
 
     Raises:
-        DistFailed: It cannot be built, does not work, or has other packages.
+        BuildFailed: It cannot be built, does not work, or has other packages.
         UnavailableHere: This machine cannot build it; the text says what is missing.
     """
     base_image.require_emulation(architecture)
-    buildah = builders.found(["buildah"])
+    buildah = builders.available(["buildah"])
     tag = f"innodb-advisor:{__version__}-{architecture}"
     file = into / f"innodb-advisor-{__version__}-image-{architecture}.tar"
-    try:
-        start = base_image.imported(buildah, architecture=architecture) if base == "debootstrap" else base
-        build(buildah, start, tag, architecture=architecture)
-        with _container(buildah, tag) as container:
-            _check(buildah, tag, container, architecture)
-            root = Path(buildah.run("mount", container).stdout.strip())
-            if differs := package.packages(root / "opt" / "innodb-advisor") ^ sbom.components(python):
-                raise DistFailed(f"the image has other Python packages than were tested: {sorted(differs)}")
-            contents = sbom.of_image(root, python, architecture, into)
-        archive(buildah, tag, file)
-    except BuildFailed as error:
-        raise DistFailed(f"the image for {architecture}: {error}") from None
+    start = base_image.imported(buildah, architecture=architecture) if base == "debootstrap" else base
+    build(buildah, start, tag, architecture=architecture)
+    with _container(buildah, tag) as container:
+        _check(buildah, tag, container, architecture)
+        root = Path(buildah.run("mount", container).strip())
+        if differs := package.packages(root / "opt" / "innodb-advisor") ^ sbom.components(python):
+            raise BuildFailed(f"the image has other Python packages than were tested: {sorted(differs)}")
+        contents = sbom.of_image(root, python, architecture, into)
+    archive(buildah, tag, file)
     return [file, contents]
 
 
 @contextmanager
 def _container(buildah: Builder, tag: str) -> Iterator[str]:
-    container = buildah.run("from", "--pull=never", tag).stdout.strip()
+    container = buildah.run("from", "--pull=never", tag).strip()
     try:
         yield container
     finally:
@@ -62,10 +59,10 @@ def _container(buildah: Builder, tag: str) -> Iterator[str]:
 
 def _check(buildah: Builder, tag: str, container: str, architecture: str) -> None:
     """Whether the image is of this version and architecture, and its program works as its own user."""
-    image = json.loads(buildah.run("inspect", "--type", "image", tag).stdout)["OCIv1"]
+    image = json.loads(buildah.run("inspect", "--type", "image", tag))["OCIv1"]
     config = image["config"]
     if image["architecture"] != architecture:
-        raise DistFailed(f"the image for {architecture} says that it is for {image['architecture']}")
+        raise BuildFailed(f"the image for {architecture} says that it is for {image['architecture']}")
     if (version := config["Labels"].get(_VERSION)) != __version__:
-        raise DistFailed(f"the image's label {_VERSION} is {version}, not {__version__}")
-    package.works(lambda *arguments: buildah.run("run", container, "--", *config["Entrypoint"], *arguments).stdout)
+        raise BuildFailed(f"the image's label {_VERSION} is {version}, not {__version__}")
+    package.works(lambda *arguments: buildah.run("run", container, "--", *config["Entrypoint"], *arguments))

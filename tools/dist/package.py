@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tarfile
 import tempfile
@@ -15,28 +14,22 @@ from pathlib import Path
 from exporter import __version__
 from lab.harness.watch import rules
 from lab.packages.cache import REPOSITORY
-from tools.dist.commands import DistFailed, run, tool
+from tools.command import BuildFailed, run
+from tools.dist.commands import git, tool
 
 RUNTIME = REPOSITORY / "requirements" / "runtime.txt"
 
 
 def epoch() -> str:
     """The time of files in archives: the commit's; without git 1980, the oldest of a wheel."""
-    command = ["git", "-C", str(REPOSITORY), "log", "-1", "--format=%ct"]
-    try:
-        return subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).strip() or _OLDEST
-    except (OSError, subprocess.CalledProcessError):
-        return _OLDEST
-
-
-_OLDEST = "315532800"
+    return git("log", "-1", "--format=%ct") or "315532800"
 
 
 def build(into: Path) -> list[Path]:
     """Wheel and sdist of this working tree, which are equal to those that are built from the sdist elsewhere.
 
     Raises:
-        DistFailed: They cannot be built, differ, or their metadata is not what an index takes.
+        BuildFailed: They cannot be built, differ, or their metadata is not what an index takes.
     """
     [wheel], [sdist] = _built(REPOSITORY, into, "wheel", "*.whl"), _built(REPOSITORY, into, "sdist", "*.tar.gz")
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-again-") as name:
@@ -58,7 +51,7 @@ def _built(source: Path, into: Path, target: str, pattern: str) -> list[Path]:
 
 def _equal(first: Path, second: Path) -> None:
     if first.read_bytes() != second.read_bytes():
-        raise DistFailed(f"{first.name} is another one when it is built from the sdist")
+        raise BuildFailed(f"{first.name} is another one when it is built from the sdist")
 
 
 @contextmanager
@@ -66,7 +59,7 @@ def installed(wheel: Path) -> Iterator[Path]:
     """A new environment with the pinned dependencies and the wheel; gone afterwards.
 
     Raises:
-        DistFailed: It cannot be installed so, or lacks a dependency.
+        BuildFailed: It cannot be installed so, or lacks a dependency.
     """
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-installed-") as name:
         environment = Path(name) / "venv"
@@ -82,7 +75,7 @@ def check(environment: Path) -> None:
     """Check that the installed package works outside of this repository.
 
     Raises:
-        DistFailed: It does not.
+        BuildFailed: It does not.
     """
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-outside-") as name:
 
@@ -93,7 +86,7 @@ def check(environment: Path) -> None:
         works(output)
     manual = "share/man/man1/innodb-advisor.1"
     if not (environment / manual).exists():
-        raise DistFailed(f"the wheel does not bring {manual}")
+        raise BuildFailed(f"the wheel does not bring {manual}")
 
 
 def works(output: Callable[..., str]) -> None:
@@ -103,15 +96,15 @@ def works(output: Callable[..., str]) -> None:
         output: The program's output for its arguments.
 
     Raises:
-        DistFailed: It is not.
+        BuildFailed: It is not.
     """
     if (version := output("--version").split()[-1]) != __version__:
-        raise DistFailed(f"innodb-advisor --version says {version}, not {__version__}")
+        raise BuildFailed(f"innodb-advisor --version says {version}, not {__version__}")
     if "--fail-on" not in output("advise", "--help"):
-        raise DistFailed("innodb-advisor advise --help does not have --fail-on")
+        raise BuildFailed("innodb-advisor advise --help does not have --fail-on")
     listed = {rule["id"] for rule in json.loads(output("rules", "list", "--json"))}
     if different := sorted({rule.id for rule in rules()} ^ listed):
-        raise DistFailed(f"its rules are not those of rules/: {', '.join(different)}")
+        raise BuildFailed(f"its rules are not those of rules/: {', '.join(different)}")
 
 
 def packages(environment: Path) -> set[tuple[str, str]]:

@@ -27,7 +27,7 @@ def of_environment(environment: Path, into: Path) -> Path:
     """The Python packages of an environment.
 
     Raises:
-        DistFailed: It cannot be read, or the result is no CycloneDX.
+        BuildFailed: It cannot be read, or the result is no CycloneDX.
         UnavailableHere: The tools cannot be had.
     """
     path = into / f"innodb-advisor-{__version__}.cdx.json"
@@ -53,7 +53,7 @@ def of_image(root: Path, python: Path, architecture: str, into: Path) -> Path:
         into: The folder of the result.
 
     Raises:
-        DistFailed: It cannot be read, or the result is no CycloneDX.
+        BuildFailed: It cannot be read, or the result is no CycloneDX.
         UnavailableHere: The tools cannot be had.
     """
     path = into / f"innodb-advisor-{__version__}-image-{architecture}.cdx.json"

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from lab.packages.cache import UnavailableHere
+from tools.command import BuildFailed
 from tools.image import base as base_image
 from tools.image import builders
 from tools.image.build import TAG, archive, build
-from tools.image.builders import BuildFailed
 
 DEBOOTSTRAP = "debootstrap"
 
@@ -41,14 +41,14 @@ def main(*, name: str | None, base: str | None, tag: str, path: Path | None) -> 
     in .cache; use --archive to get the image out.
     """
     try:
-        builder = builders.found([name] if name else builders.NAMES)
+        builder = builders.available([name] if name else builders.NAMES)
         click.echo(f"building {tag} with {builder.program}", err=True)
         kind, _, suite = (base or "").partition(":")
         if kind == DEBOOTSTRAP:
             click.echo("building a base image with debootstrap, once …", err=True)
             base = base_image.imported(builder, suite or base_image.SUITE)
         try:
-            build(builder, base, tag, shown=True)
+            build(builder, base, tag, visible=True)
         except BuildFailed as error:
             hint = "" if base else f"; without access to an image registry: --base {DEBOOTSTRAP}"
             raise BuildFailed(f"{error}{hint}") from None

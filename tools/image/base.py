@@ -8,11 +8,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
-from lab.packages import cache, debian
+from lab.packages import cache, client, debian
 from lab.packages.cache import UnavailableHere
 from tools.image import builders
 from tools.image.builders import Builder
@@ -55,7 +54,7 @@ def imported(builder: Builder, suite: str = SUITE, architecture: str | None = No
     if builder.has(image):
         return image
     if builder.name == "buildah":
-        container = builder.run("from", *_platform(architecture), "scratch").stdout.strip()
+        container = builder.run("from", *_platform(architecture), "scratch").strip()
         builder.run("add", "--quiet", container, made, "/")
         builder.run("commit", "--quiet", "--rm", container, image)
     else:
@@ -91,14 +90,13 @@ def rootfs(suite: str, architecture: str | None = None) -> Path:
     """
     other = architecture if architecture != debian.architecture() else None
     name = f"images/base-{suite}-{'+'.join(PACKAGES)}{f'-{other}' if other else ''}"
-    return cache.kept(name, lambda folder: _make(suite, folder, other)) / "rootfs.tar"
+    return cache.entry(name, lambda folder: _make(suite, folder, other)) / "rootfs.tar"
 
 
 def _make(suite: str, folder: Path, other: str | None) -> None:
     if os.geteuid() != 0:
         raise UnavailableHere("debootstrap needs root")
-    if missing := [tool for tool in ("perl", "tar", "wget") if not shutil.which(tool)]:
-        raise UnavailableHere(f"debootstrap needs {' and '.join(missing)}")
+    sh, tar, *_ = (_program(name) for name in ("sh", "tar", "perl", "wget"))
     tools = builders.tools()
     fields = dict(line.split(": ", 1) for line in debian.source(suite).splitlines() if ": " in line)
     signed = fields.get("Signed-By", "").strip()
@@ -106,40 +104,23 @@ def _make(suite: str, folder: Path, other: str | None) -> None:
     keyring = signed if signed.startswith("/") else str(tools / "usr/share/keyrings/debian-archive-keyring.gpg")
     with tempfile.TemporaryDirectory(prefix=".root.", dir=folder) as root:
         Path(root).chmod(0o755)  # becomes the image's /
-        script = ["sh", str(tools / "usr/sbin/debootstrap"), "--variant=minbase", f"--keyring={keyring}"]
-        _run(
-            [
-                *script,
-                *([f"--arch={other}"] if other else []),
-                f"--include={','.join(PACKAGES)}",
-                suite,
-                root,
-                fields["URIs"],
-            ],
-            {"DEBOOTSTRAP_DIR": str(tools / "usr/share/debootstrap")},
-            _SECONDS_EMULATED if other else _SECONDS,
+        options = ["--variant=minbase", f"--keyring={keyring}", f"--include={','.join(PACKAGES)}"]
+        options += [f"--arch={other}"] if other else []
+        client.run(
+            "the base image",
+            [sh, str(tools / "usr/sbin/debootstrap"), *options, suite, root, fields["URIs"]],
+            seconds=_SECONDS_EMULATED if other else _SECONDS,
+            environment={"DEBOOTSTRAP_DIR": str(tools / "usr/share/debootstrap")},
         )
         left_out = [f"--exclude=./{pattern}" for pattern in _LEFT_OUT]
-        tar = ["tar", "--create", "--file", str(folder / "rootfs.tar"), "--numeric-owner", *left_out]
-        _run([*tar, "--directory", root, "."], {}, _SECONDS)
+        archive = [tar, "--create", "--file", str(folder / "rootfs.tar"), "--numeric-owner", *left_out]
+        client.run("the base image", [*archive, "--directory", root, "."], seconds=_SECONDS)
     with (folder / "rootfs.tar").open("rb") as file:
         (folder / "sha256").write_text(hashlib.file_digest(file, "sha256").hexdigest(), encoding="utf-8")
 
 
-def _run(command: list[str], environment: dict[str, str], seconds: float) -> None:
-    try:
-        subprocess.run(
-            command,
-            check=True,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=seconds,
-            env={**os.environ, **environment},
-        )
-    except subprocess.TimeoutExpired:
-        raise UnavailableHere(f"the base image took longer than {seconds} s") from None
-    except subprocess.CalledProcessError as error:
-        last = [line for line in error.output.splitlines() if line.startswith(("E:", "W:", "tar:"))] or ["no word why"]
-        raise UnavailableHere(f"the base image could not be built: {last[-1]}") from None
+def _program(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise UnavailableHere(f"debootstrap needs {name}")
+    return path

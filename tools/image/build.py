@@ -7,7 +7,6 @@ import configparser
 import io
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 
 from exporter import __version__
 from lab.packages.cache import REPOSITORY
+from tools.command import run
 from tools.image.builders import Builder
 
 TAG = f"innodb-advisor:{__version__}"
@@ -30,7 +30,7 @@ def build(
     tag: str = TAG,
     *,
     architecture: str | None = None,
-    shown: bool = False,
+    visible: bool = False,
     pip: Mapping[str, str] | None = None,
 ) -> None:
     """Build the image of this working tree.
@@ -40,7 +40,7 @@ def build(
         base: The base image; None for the Dockerfile's own.
         tag: The image's name.
         architecture: The image's, such as ``arm64``; None for this machine's.
-        shown: Whether the builder's progress goes to the standard error.
+        visible: Whether the builder's progress goes to the standard error.
         pip: Settings of pip in addition to this machine's.
 
     Raises:
@@ -60,19 +60,17 @@ def build(
             path.touch(mode=0o600)
             path.write_text(text, encoding="utf-8")
             arguments += ["--secret", f"id={name},src={path}"]
-        builder.run("build", *arguments, REPOSITORY, shown=shown)
+        builder.run("build", *arguments, REPOSITORY, visible=visible)
 
 
 def pip_settings() -> Mapping[str, str]:
     """This machine's pip settings from files and variables: name (`index-url`) to value."""
-    said = subprocess.run(
-        [sys.executable, "-m", "pip", "config", "list"], check=False, capture_output=True, text=True
-    ).stdout
-    found: dict[str, str] = {}
-    for line in sorted(said.splitlines(), key=lambda line: line.startswith(":env:")):  # variables win
+    listing = run(sys.executable, "-m", "pip", "config", "list", what="pip's settings")
+    settings: dict[str, str] = {}
+    for line in sorted(listing.splitlines(), key=lambda line: line.startswith(":env:")):  # variables win
         if setting := re.fullmatch(r"(?:global|install|:env:)\.([\w-]+)=(['\"].*)", line):
-            found[setting[1]] = str(ast.literal_eval(setting[2]))
-    return {name: value for name, value in found.items() if name in _REACHING}
+            settings[setting[1]] = str(ast.literal_eval(setting[2]))
+    return {name: value for name, value in settings.items() if name in _REACHING}
 
 
 def secrets(pip: Mapping[str, str], environment: Mapping[str, str]) -> Mapping[str, str]:

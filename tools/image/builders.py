@@ -10,25 +10,19 @@ import hashlib
 import os
 import resource
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab.packages import cache, debian
 from lab.packages.cache import UnavailableHere
+from tools.command import BuildFailed, run
 
 SUITE = "bookworm"
 NAMES = ("docker", "podman", "buildah")
 PACKAGES = ("buildah", "podman", "runc", "patchelf", "debootstrap", "debian-archive-keyring")
 _BUILDKIT = {"DOCKER_BUILDKIT": "1"}  # docker's older way of building knows no secrets
 _ANSWER_SECONDS = 30
-_SAID_AT_MOST = 3000  # characters
-
-
-class BuildFailed(Exception):
-    """A builder failed; the text ends with its output, unless that was shown before."""
 
 
 @dataclass(frozen=True)
@@ -45,42 +39,22 @@ class Builder:
     program: str
     environment: Mapping[str, str] = field(default_factory=dict)
 
-    def run(
-        self, *arguments: object, check: bool = True, shown: bool = False, timeout: float | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        """Run it with these arguments.
-
-        Args:
-            arguments: The arguments after its name.
-            check: Whether an exit status other than 0 is an error.
-            shown: Whether its output goes to the standard error at once, instead of into the result.
-            timeout: Seconds.
-
-        Raises:
-            BuildFailed: It failed.
-            subprocess.TimeoutExpired: It took longer.
-        """
-        done = subprocess.run(
-            [self.program, *map(str, arguments)],
-            check=False,
-            stdin=subprocess.DEVNULL,
-            stdout=sys.stderr if shown else subprocess.PIPE,
-            stderr=None if shown else subprocess.PIPE,
-            text=True,
-            timeout=timeout,
-            env={**os.environ, **self.environment},
-        )
-        if check and done.returncode:
-            said = "see its output above" if shown else f"{done.stdout}{done.stderr}"[-_SAID_AT_MOST:].strip()
-            raise BuildFailed(f"{self.name} {arguments[0]} failed: {said}")
-        return done
+    def run(self, *arguments: object, visible: bool = False, seconds: float | None = None) -> str:
+        """Its output, as of `command.run`. Raises BuildFailed."""
+        what = f"{self.name} {arguments[0]}"
+        command = (self.program, *arguments)
+        return run(*command, what=what, environment=self.environment, seconds=seconds, visible=visible)
 
     def has(self, image: str) -> bool:
         """Whether it has an image of this name."""
-        return self.run("inspect", "--type", "image", image, check=False).returncode == 0
+        try:
+            self.run("inspect", "--type", "image", image)
+        except BuildFailed:
+            return False
+        return True
 
 
-def found(names: Iterable[str] = NAMES) -> Builder:
+def available(names: Iterable[str] = NAMES) -> Builder:
     """The first of these that is installed and answers, or else a private one.
 
     Raises:
@@ -107,11 +81,10 @@ def found(names: Iterable[str] = NAMES) -> Builder:
 def _refusal(builder: Builder) -> str:
     """The reason why it cannot be used; empty if it can."""
     try:
-        done = builder.run("info", check=False, timeout=_ANSWER_SECONDS)
-    except subprocess.TimeoutExpired:
-        return f"no answer in {_ANSWER_SECONDS} s"
-    said = [line for line in done.stderr.splitlines() if line.strip()]
-    return (said[-1] if said else f"it ended with status {done.returncode}") if done.returncode else ""
+        builder.run("info", seconds=_ANSWER_SECONDS)
+    except BuildFailed as error:
+        return str(error).splitlines()[-1]
+    return ""
 
 
 def private(name: str) -> Builder:
@@ -147,9 +120,9 @@ def _programs(root: Path) -> Path:
         for path in ("usr/bin/buildah", "usr/bin/podman", "usr/bin/conmon", "usr/sbin/runc"):
             program = shutil.copy(root / path, folder)
             how = ("--set-interpreter", loader, "--force-rpath", "--set-rpath", libraries)
-            subprocess.run([*patchelf, *how, program], check=True, capture_output=True)
+            run(*patchelf, *how, program, what="patchelf")
 
-    return cache.kept(f"images/programs-{_digest(root)}", make)
+    return cache.entry(f"images/programs-{_digest(root)}", make)
 
 
 def _digest(path: Path) -> str:

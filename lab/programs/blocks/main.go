@@ -112,10 +112,10 @@ type placed struct {
 }
 
 func (p *Plan) symbols() []string {
-	found := map[string]struct{}{"": {}}
+	texts := map[string]struct{}{"": {}}
 	add := func(labels map[string]string) {
 		for name, value := range labels {
-			found[name], found[value] = struct{}{}, struct{}{}
+			texts[name], texts[value] = struct{}{}, struct{}{}
 		}
 	}
 	for _, template := range p.Templates {
@@ -126,9 +126,9 @@ func (p *Plan) symbols() []string {
 	for i := range p.Targets {
 		add(p.Targets[i].Labels)
 	}
-	all := make([]string, 0, len(found))
-	for each := range found {
-		all = append(all, each)
+	all := make([]string, 0, len(texts))
+	for text := range texts {
+		all = append(all, text)
 	}
 	sort.Strings(all)
 	return all
@@ -136,22 +136,22 @@ func (p *Plan) symbols() []string {
 
 // byMetric gives the series of each template by name, and all names in order.
 func (p *Plan) byMetric() (map[string]map[string][]*Series, []string) {
-	found := map[string]map[string][]*Series{}
+	series := map[string]map[string][]*Series{}
 	for template, all := range p.Templates {
 		for i := range all {
 			name := all[i].Labels[labels.MetricName]
-			if found[name] == nil {
-				found[name] = map[string][]*Series{}
+			if series[name] == nil {
+				series[name] = map[string][]*Series{}
 			}
-			found[name][template] = append(found[name][template], &all[i])
+			series[name][template] = append(series[name][template], &all[i])
 		}
 	}
-	names := make([]string, 0, len(found))
-	for name := range found {
+	names := make([]string, 0, len(series))
+	for name := range series {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	return found, names
+	return series, names
 }
 
 func (p *Plan) place(of map[string][]*Series) []placed {
@@ -221,21 +221,21 @@ func (p *Plan) write() (stats tsdb.BlockStats, err error) {
 	values := make([]float64, (p.End-p.Start)/p.Step+1)
 	metrics, names := p.byMetric()
 	for _, name := range names {
-		for _, each := range p.place(metrics[name]) {
-			each.target.values(each.series, values)
-			made, err := encoded(each.target.times, values)
+		for _, placed := range p.place(metrics[name]) {
+			placed.target.values(placed.series, values)
+			made, err := encoded(placed.target.times, values)
 			if err != nil {
 				return stats, err
 			}
 			if err := data.WriteChunks(made...); err != nil {
 				return stats, err
 			}
-			if err := directory.AddSeries(storage.SeriesRef(stats.NumSeries), each.labels, made...); err != nil {
+			if err := directory.AddSeries(storage.SeriesRef(stats.NumSeries), placed.labels, made...); err != nil {
 				return stats, err
 			}
 			stats.NumSeries++
 			stats.NumChunks += uint64(len(made))
-			stats.NumSamples += uint64(len(each.target.times))
+			stats.NumSamples += uint64(len(placed.target.times))
 		}
 	}
 	if err := data.Close(); err != nil {
