@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from advisor.advice import evaluation
 from advisor.advice.interpreter import Remembered, evaluate
@@ -15,8 +13,8 @@ from advisor.contract.recommendation import Advice, Recommendation
 from advisor.ledger.entry import Outcome
 from advisor.ledger.ledger import Ledger
 from advisor.observe.window import Window
+from advisor.rules import check
 from advisor.rules.check import Rule
-from advisor.rules.rulebook import own_rules
 from exporter.snapshot import Snapshot
 
 BUDGET_SECONDS = 60.0
@@ -49,7 +47,8 @@ def run(rule: Rule, case: Case) -> tuple[list[Difference], Advice, tuple[Evaluat
         evaluate(
             [rule.with_budget(BUDGET_SECONDS)],
             observed,
-            beside=_folder(rule.path.parent) if rule.file.for_each == "blind_spots" else (),
+            # A rule about blind spots is about the other rules of its folder.
+            beside=check.load(rule.path.parent) if rule.file.for_each == "blind_spots" else (),
             every_reason=True,
             remembered=remembered,
         )
@@ -78,12 +77,6 @@ def _outcomes(case: Case) -> tuple[Outcome, ...]:
     for count in range(1, len(snapshots) + 1):
         ledger, _ = ledger.observe(snapshots[:count], None)
     return tuple(ledger.outcomes.values())
-
-
-@functools.cache
-def _folder(folder: Path) -> tuple[Rule, ...]:
-    """The rules of a folder: a rule about blind spots is about the others there."""
-    return own_rules(folder)
 
 
 def _differences(case: Case, advice: Advice) -> Iterator[Difference]:

@@ -102,10 +102,10 @@ def test(*, directory: Path | None, setup: SetupOptions, only: Sequence[str], ve
     """
     from advisor.cli.output import say
     from advisor.files.yaml_file import FileError
-    from advisor.rules.rulebook import own_rules
+    from advisor.rules import check
 
     loaded, _ = setup.load()
-    tested = loaded.rules if directory is None else own_rules(directory)
+    tested = loaded.rules if directory is None else check.load(directory)
     if only:
         tested = tuple(_rule(tested, rule_id) for rule_id in only)
     testable = _testable(tested)

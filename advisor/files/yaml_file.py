@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedBase
 from ruamel.yaml.constructor import RoundTripConstructor
@@ -43,6 +43,8 @@ _WORDS = {
     "string_unicode": "half a surrogate pair is no character",
 }
 """Pydantic's kinds of errors, in plain words."""
+_UNKNOWN_KEY: Final = "unknown_key"
+"""The kind of FileModel's error about a key."""
 _WRITTEN = {"'": r"''|\S", '"': r'\\["\\/]|\S'}
 """By the quote of a value, a character that is no white space."""
 LARGEST_BYTES = 256 << 10
@@ -54,9 +56,19 @@ _LONGEST_MESSAGE = 500
 
 
 class FileModel(BaseModel):
-    """Keys of a file: unknown ones are refused."""
+    """Keys of a file: an unknown one is refused, with the keys that there are."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_key(cls, written: object) -> object:
+        keys = [field.alias or name for name, field in cls.model_fields.items()]
+        for key in written if isinstance(written, Mapping) else ():
+            if isinstance(key, str) and key not in keys:
+                message = "there is no such key; there are {keys}"
+                raise PydanticCustomError(_UNKNOWN_KEY, message, {"key": key, "keys": ", ".join(keys)})
+        return written
 
 
 class FileError(ValueError):
@@ -189,7 +201,7 @@ def parse(
         return Document(path, text, tree, shape.model_validate(tree))
     except ValidationError as error:
         # An unknown key comes before a missing one: it is probably the same key, misspelt.
-        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+        first = min(error.errors(), key=lambda e: e["type"] not in (_UNKNOWN_KEY, "extra_forbidden"))
         raise _misshapen(Document(path, text, tree, None), first, kinds) from None
 
 
@@ -231,7 +243,9 @@ def _wrong(path: Path, where: tuple[int, int], message: str) -> FileError:
 
 def _misshapen(document: Document[None], error: ErrorDetails, kinds: frozenset[str]) -> FileError:
     keys = tuple(_keys(error["loc"], kinds))
-    of_key = keys[-1:] == ("[key]",) or error["type"] in ("extra_forbidden", "invalid_key")
+    if error["type"] == _UNKNOWN_KEY:
+        keys += (error["ctx"]["key"],)
+    of_key = keys[-1:] == ("[key]",) or error["type"] in (_UNKNOWN_KEY, "extra_forbidden", "invalid_key")
     if keys[-1:] == ("[key]",):
         keys = keys[:-1]
     place = document.key_position(keys) if of_key else document.value_position(keys)

@@ -57,16 +57,15 @@ def load(directory: Path) -> tuple[Rule, ...]:
     """The rules of a directory, by id.
 
     Raises:
-        FileError: The directory cannot be read, has no rules, or has an invalid rule.
+        FileError: The directory cannot be read, or one of its rules is wrong.
     """
-    rules = tuple(map(load_file, files(directory)))
-    if not rules:
-        raise FileError(f"{directory}: there is no rule file here (<id>{SUFFIX})")
-    return rules
+    return tuple(map(load_file, files(directory)))
 
 
-def files(directory: Path) -> list[Path]:
+def files(directory: Path) -> tuple[Path, ...]:
     """The rule files of a directory, by id.
+
+    It may also hold their cases, the hidden files of a mounted ConfigMap, and anything else.
 
     Raises:
         FileError: It cannot be read.
@@ -75,7 +74,11 @@ def files(directory: Path) -> list[Path]:
         paths = sorted(directory.iterdir())
     except OSError as error:
         raise FileError(f"{directory}: cannot read the rules: {error.strerror}") from error
-    return [path for path in paths if path.name.endswith(SUFFIX) and not path.name.endswith(CASES_SUFFIX)]
+    return tuple(
+        path
+        for path in paths
+        if path.name.endswith(SUFFIX) and not path.name.endswith(CASES_SUFFIX) and not path.name.startswith(".")
+    )
 
 
 def load_file(path: Path) -> Rule:

@@ -43,9 +43,7 @@ def builtin_directory() -> Path:
 
 def builtin_ids() -> frozenset[str]:
     """The ids of the rules that came with this installation."""
-    return frozenset(
-        path.stem for path in builtin_directory().glob("*.yaml") if not path.name.endswith(check.CASES_SUFFIX)
-    )
+    return frozenset(path.stem for path in check.files(builtin_directory()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +117,7 @@ class Rulebook(Reloader[RuleSet]):
 
     def _rule_set(self, watch: Watch) -> RuleSet:
         watch(self._own_files)
-        own = {} if self._extra is None else {rule.id: rule for rule in own_rules(self._extra)}
+        own = {} if self._extra is None else {rule.id: rule for rule in check.load(self._extra)}
         origins: dict[str, Origin] = dict.fromkeys(self._builtin, "built-in")
         for rule_id in own:
             origins[rule_id] = "your own, over the built-in one" if rule_id in self._builtin else "your own"
@@ -139,7 +137,7 @@ class Rulebook(Reloader[RuleSet]):
         if self._extra is None:
             return files
         try:
-            return (*files, *own_files(self._extra))
+            return (*files, *check.files(self._extra))
         except FileError:
             return (*files, self._extra)
 
@@ -151,23 +149,3 @@ def _warn_of_unknown(rule_set: RuleSet) -> None:
             near = difflib.get_close_matches(rule_id, rule_set.origins, n=1)
             hint = f"; did you mean {near[0]}?" if near else ""
             log.warning("suppressed, but there is no such rule: %s%s", rule_id, hint)
-
-
-def own_rules(directory: Path) -> tuple[Rule, ...]:
-    """A user's rules, in the order of their file names.
-
-    The directory may also hold their cases, the hidden files of a mounted ConfigMap, and anything else.
-
-    Raises:
-        FileError: The directory cannot be read, or one of its rules is wrong.
-    """
-    return tuple(map(check.load_file, own_files(directory)))
-
-
-def own_files(directory: Path) -> tuple[Path, ...]:
-    """The files of a user's rules.
-
-    Raises:
-        FileError: The directory cannot be read.
-    """
-    return tuple(path for path in check.files(directory) if not path.name.startswith("."))

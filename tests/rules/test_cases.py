@@ -36,6 +36,7 @@ SHOWN_BY_ALTERED_RECORDINGS = frozenset(
     }
 )
 """Rules that no server at hand can show firing: of versions, or for machines, that are not to be had here."""
+MAKE_DOCS = "run .venv/bin/python -m tools.docs"
 every_rule = pytest.mark.parametrize("each", RULES, ids=lambda each: each.id)
 
 
@@ -70,8 +71,8 @@ def test_its_why_is_read_during_an_incident(each: Rule) -> None:
 
 @every_rule
 def test_it_has_a_proof_and_a_page(each: Rule) -> None:
-    assert each.file.proved
-    assert (REPOSITORY / "docs" / "rules" / f"{each.id}.md").is_file(), "run: .venv/bin/python -m tools.docs"
+    assert each.file.proved, f"say under proved in {each.path.relative_to(REPOSITORY)} how you know; then " + MAKE_DOCS
+    assert (REPOSITORY / "docs" / "rules" / f"{each.id}.md").is_file(), MAKE_DOCS
 
 
 def test_no_cases_are_left_without_their_rule() -> None:

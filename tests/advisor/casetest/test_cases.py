@@ -24,11 +24,11 @@ def write(of: Rule, text: str) -> Path:
 
 
 def test_the_recordings_path_is_relative_to_the_cases(make_rule: MakeRule) -> None:
-    found = make_rule()
-    beside = found.path.with_name("beside.jsonl.gz")
+    rule = make_rule()
+    beside = rule.path.with_name("beside.jsonl.gz")
     beside.write_bytes(IDLE.read_bytes())
-    write(found, "- {{name: one, recording: beside.jsonl.gz}}\n- {{name: two, recording: '{scan}'}}\n")
-    assert [case.recording for case in cases.load(found)] == [beside, SCAN]
+    write(rule, "- {{name: one, recording: beside.jsonl.gz}}\n- {{name: two, recording: '{scan}'}}\n")
+    assert [case.recording for case in cases.load(rule)] == [beside, SCAN]
 
 
 @pytest.mark.parametrize(
@@ -50,29 +50,37 @@ def test_the_recordings_path_is_relative_to_the_cases(make_rule: MakeRule) -> No
         ),
         (
             "- name: one\n  recording: '{idle}'\n  with: {{machine: {{coers: 1}}}}\n",
-            "3:20: 0.with.machine.coers: there is",
+            "3:20: 0.with.machine.coers: there is no such key; there are cores, cores_source, ",
+        ),
+        (
+            "- name: one\n  recording: '{idle}'\n  with: {{setings: {{}}}}\n",
+            "3:10: 0.with.setings: there is no such key; there are version, settings, status, innodb_metrics, ",
+        ),
+        (
+            "- name: one\n  recording: '{idle}'\n  with: {{status: {{uptime: {{per_minute: 1}}}}}}\n",
+            "3:28: 0.with.status.uptime.per_minute: there is no such key; there are value, per_second",
         ),
         ("- name: [\n", "2:1: "),
     ],
 )
 def test_an_error_in_cases_has_its_position(make_rule: MakeRule, text: str, said: str) -> None:
-    found = make_rule()
-    path = write(found, text)
+    rule = make_rule()
+    path = write(rule, text)
     with pytest.raises(FileError) as caught:
-        cases.load(found)
+        cases.load(rule)
     assert str(caught.value).startswith(f"{path}:{said}")
 
 
 def test_a_rule_without_cases_is_rejected(make_rule: MakeRule) -> None:
-    found = make_rule()
+    rule = make_rule()
     with pytest.raises(FileError, match=r"plain.cases.yaml: cannot read it: No such file or directory"):
-        cases.load(found)
+        cases.load(rule)
 
 
 def test_a_damaged_recording_is_rejected(make_rule: MakeRule) -> None:
-    found = make_rule()
-    found.path.with_name("cut.jsonl").write_text('{"recording": 1}\n')
-    write(found, "- {{name: one, recording: cut.jsonl}}\n")
-    [case] = cases.load(found)
+    rule = make_rule()
+    rule.path.with_name("cut.jsonl").write_text('{"recording": 1}\n')
+    write(rule, "- {{name: one, recording: cut.jsonl}}\n")
+    [case] = cases.load(rule)
     with pytest.raises(FileError, match=r"cut.jsonl: truncated"):
-        execution.run(found, case)
+        execution.run(rule, case)

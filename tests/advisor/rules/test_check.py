@@ -475,14 +475,6 @@ def test_a_folder_that_is_absent_is_refused(tmp_path: Path) -> None:
     assert str(caught.value) == f"{tmp_path / 'absent'}: cannot read the rules: No such file or directory"
 
 
-def test_a_folder_without_rules_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.cases.yaml").write_text("[]")
-    (tmp_path / "README.md").touch()
-    with pytest.raises(FileError) as caught:
-        check.load(tmp_path)
-    assert str(caught.value) == f"{tmp_path}: there is no rule file here (<id>.yaml)"
-
-
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").mkdir()
     with pytest.raises(FileError) as caught:

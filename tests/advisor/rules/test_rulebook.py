@@ -12,8 +12,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from advisor.files.yaml_file import FileError
+from advisor.rules import check
 from advisor.rules.configuration import Suppression
-from advisor.rules.rulebook import Rulebook, builtin_directory, own_rules
+from advisor.rules.rulebook import Rulebook, builtin_directory
 from tests.advisor.building import RULES_FOLDER, plain_rule
 
 Write = Callable[..., Path]
@@ -75,18 +76,18 @@ def test_a_mounted_config_map_is_a_directory_of_rules(write: Write, tmp_path: Pa
         (mounted / name).symlink_to(f"..data/{name}")
     (mounted / "README.md").write_text("# Not a rule")
     (mounted / ".mine.yaml.swp.yaml").write_text("an editor's")
-    assert [each.id for each in own_rules(mounted)] == ["mine"]
+    assert [each.id for each in check.load(mounted)] == ["mine"]
 
 
 def test_what_is_no_file_under_the_name_of_a_rule_is_refused_by_name(write: Write) -> None:
     mounted = write("mounted", id="mine")
     os.mkfifo(mounted / "pipe.yaml")
     with pytest.raises(FileError, match=r"pipe.yaml: cannot read it: Is a named pipe"):
-        own_rules(mounted)
+        check.load(mounted)
     (mounted / "pipe.yaml").unlink()
     (mounted / "folder.yaml").mkdir()  # as container engines make one where the file to mount is missing
     with pytest.raises(FileError, match=r"folder.yaml: cannot read it: Is a directory"):
-        own_rules(mounted)
+        check.load(mounted)
 
 
 def test_an_updated_config_map_is_loaded_anew(write: Write, tmp_path: Path) -> None:
@@ -145,7 +146,7 @@ def test_a_file_whose_name_is_not_its_id_is_refused(write: Write) -> None:
     extra = write("extra", id="mine")
     (extra / "mine.yaml").rename(extra / "copy.yaml")
     with pytest.raises(FileError, match=r"copy.yaml:1:5: id: the file of this rule must be named mine.yaml"):
-        own_rules(extra)
+        check.load(extra)
 
 
 def test_suppressed_rules_that_do_not_exist_are_warned_of(write: Write, caplog: pytest.LogCaptureFixture) -> None:
