@@ -1,7 +1,8 @@
 """The settings and behaviours of MySQL and MariaDB by version, read from knowledge.toml.
 
 A value that differs between versions is given for each family by the first version that has it:
-``default.mysql = {"0" = "all", "8.4" = "none"}``. A value that is the same in all versions is given alone.
+``default.mysql = {"0" = "all", "8.4" = "none"}``. A value that is the same in all versions is given alone. What only
+some versions have is true in these: ``exists.mysql = {"8.0.14" = true, "8.0.26" = false}``.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ def _in_order(floors: object) -> object:
     return [((0, 0, 0), floors)]
 
 
-_VersionText = Annotated[Version, BeforeValidator(_version)]
-
-
 class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ByVersion(_Part, Generic[T]):
-    """A value by family and version: a version has the value of the newest floor that is not newer."""
+    """A value by family and version: a version has the value of the newest floor that is not newer.
+
+    A family that is not named has no value.
+    """
 
     mysql: Annotated[tuple[tuple[Version, T], ...], BeforeValidator(_in_order)] = ()
     mariadb: Annotated[tuple[tuple[Version, T], ...], BeforeValidator(_in_order)] = ()
@@ -69,35 +70,15 @@ class ByVersion(_Part, Generic[T]):
         return tuple(value for _, value in (*self.mysql, *self.mariadb))
 
 
-class VersionSpan(_Part):
-    """Versions: ``from`` included, ``below`` not."""
-
-    from_: _VersionText = Field((0, 0, 0), alias="from")
-    below: _VersionText | None = None
-
-    def __contains__(self, version: Version) -> bool:
-        return self.from_ <= version and (self.below is None or version < self.below)
-
-
-class Ranges(_Part):
-    """Versions of each family; a family that is not named has none."""
-
-    mysql: tuple[VersionSpan, ...] = ()
-    mariadb: tuple[VersionSpan, ...] = ()
-
-    def on(self, family: Family, version: Version) -> bool:
-        """Whether a version is among them."""
-        return any(version in each for each in (self.mysql if family == "mysql" else self.mariadb))
-
-
 class Behaviour(_Part):
     """A behaviour of some versions."""
 
     what: str = Field(min_length=1)
     """One sentence."""
-    on: Ranges
-    windows: Ranges | None = None
-    """The versions on Windows, if they differ."""
+    on: ByVersion[bool]
+    """Whether a version has it."""
+    windows: ByVersion[bool] | None = None
+    """The same on Windows, if it differs."""
     not_on: frozenset[Flavour] = frozenset()
     """Flavours without it, although their family has it."""
     references: tuple[str, ...] = Field(min_length=1)
@@ -112,8 +93,8 @@ class SettingEntry(_Part):
     unit: Unit = ""
     scope: Literal["global", "session"] = "global"
     """``session`` if each session also has its own value: SET GLOBAL then affects new sessions only."""
-    exists: Ranges = Ranges(mysql=(VersionSpan(),), mariadb=(VersionSpan(),))
-    """The versions that have it."""
+    exists: ByVersion[bool] = Field(default=True, validate_default=True)
+    """Whether a version has it."""
     dynamic: ByVersion[bool]
     """Whether SET GLOBAL takes effect without a restart."""
     persisted: bool = True

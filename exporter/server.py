@@ -74,7 +74,7 @@ class Server:
         """
         known = knowledge.BEHAVIOURS[behaviour]
         versions = known.windows if self.windows and known.windows is not None else known.on
-        return versions.on(self.family, self.version) and self.flavour not in known.not_on
+        return versions.on(self.family, self.version) is True and self.flavour not in known.not_on
 
     @property
     def parallel_read(self) -> bool:

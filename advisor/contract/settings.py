@@ -40,7 +40,7 @@ class Setting:
 
     def exists_on(self, server: Server) -> bool:
         """Whether the server has it."""
-        return self.entry.exists.on(server.family, server.version)
+        return self.entry.exists.on(server.family, server.version) is True
 
     def dynamic_on(self, server: Server) -> bool:
         """Whether SET GLOBAL takes effect there without a restart."""
