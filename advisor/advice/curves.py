@@ -1,4 +1,4 @@
-"""Miss curves: worked out when somebody asks, and when the kept one is due."""
+"""Miss curves: computed on request, and by itself once an hour."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class CurveSchedule:
-    """When a miss curve is worked out.
+    """When a miss curve is computed.
 
     Attributes:
         limit: Seconds of a core for a curve: a dozen tables beside scans take twelve.
-        enough: Seconds of the window from which on a curve is worked out without being asked for.
-        rest: Seconds between two curves that nobody asked for, once the window has its whole length.
+        enough: Seconds of the window from which on the curve is computed without a request.
+        rest: Seconds between two curves without a request, once the window has its whole length.
         share: Part of a core that they take at most: a curve of more than 0.75 s rests longer than an hour.
         whole: Share of the longest window from which on it has its whole length: its snapshots are seconds apart.
         grown: A window that is so many times as long as the last curve's has a new one, whatever the age of that one.
@@ -50,27 +50,27 @@ class CurveSchedule:
         """Seconds to rest after a curve that took so many seconds of a core."""
         return max(self.rest, seconds / self.share)
 
-    def outgrown(self, kept: KeptCurve, window: Window, longest: float) -> bool:
+    def outgrown(self, answer: CurveAnswer, window: Window, longest: float) -> bool:
         """Whether a window of this length at most is much longer than the one of a curve."""
-        return kept.seconds < min(self.grown * kept.seconds, self.whole * longest) <= window.seconds
+        return answer.seconds < min(self.grown * answer.seconds, self.whole * longest) <= window.seconds
 
-    def max_age(self, kept: KeptCurve) -> float:
+    def max_age(self, answer: CurveAnswer) -> float:
         """Seconds for which it answers requests."""
-        return self.failed if kept.lack is not None and kept.lack.lacks != "time" else self.fresh
+        return self.failed if answer.lack is not None and answer.lack.lacks != "time" else self.fresh
 
 
 SCHEDULE = CurveSchedule()
 LENGTHS = 4
-"""Windows of different lengths whose curves are kept."""
+"""Windows of different lengths whose last curves stay."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeptCurve:
-    """A curve, or why there is none.
+class CurveAnswer:
+    """A curve, or what it lacks.
 
     Attributes:
-        curve: None where there is none.
-        lack: Why there is none.
+        curve: None where the model has no answer.
+        lack: Why it has none.
         at: Time of the newest snapshot, Unix seconds.
         seconds: Length of the window.
     """
@@ -89,7 +89,7 @@ class Curves:
     """The last miss curves of a server. A restart or a change of settings outdates them.
 
     Attributes:
-        whole: The curve of the whole window, or why there is none.
+        whole: The answer for the whole window.
     """
 
     def __init__(
@@ -101,27 +101,27 @@ class Curves:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Nothing is kept yet.
+        """Begin without a curve.
 
         Args:
             source: The server, or a recording.
-            worker: Works curves out.
+            worker: Computes curves.
             longest: Seconds of the window at most.
             hours: Remembers the curve of each hour.
             clock: Seconds, monotonic.
         """
         self._source, self._worker, self._longest, self._hours = source, worker, longest, hours
         self._clock = clock
-        self.whole = self._kept(longest)
-        self._others = functools.lru_cache(LENGTHS - 1)(self._kept)
+        self.whole = self._refreshed(longest)
+        self._others = functools.lru_cache(LENGTHS - 1)(self._refreshed)
 
     def last(self, window: Window) -> MissCurve | None:
-        """The last curve of the whole window; None where there is none of this server and these settings."""
-        kept = self.whole.value
-        return kept.curve if kept is not None and kept.is_within(window) else None
+        """The last curve of the whole window; None before the first of this server with these settings."""
+        answer = self.whole.value
+        return answer.curve if answer is not None and answer.is_within(window) else None
 
     def begin(self, window: Window) -> None:
-        """Begin to work the curve of the whole window out, if that is due."""
+        """Begin to compute the curve of the whole window, if that is due."""
         if not self.whole.under_way and self._is_due(window):
             self.whole.begin()
 
@@ -129,18 +129,18 @@ class Curves:
         """The curve of a window of this length.
 
         Raises:
-            Unanswerable: There is none.
+            Unanswerable: The model has no answer.
         """
         refreshed = self.whole if longest == self._longest else self._others(longest)
-        kept = refreshed.value
-        if kept is None or not self._is_fresh(kept, refreshed.age, window, longest):
-            kept = await refreshed.get()
-        if kept.curve is None:
-            raise kept.lack or Unanswerable("model", "there is none")
-        return kept.curve
+        answer = refreshed.value
+        if answer is None or not self._is_fresh(answer, refreshed.age, window, longest):
+            answer = await refreshed.get()
+        if answer.curve is None:
+            raise answer.lack or Unanswerable("model", "there is none")
+        return answer.curve
 
-    def _kept(self, longest: float) -> Refreshed[KeptCurve]:
-        refreshed: Refreshed[KeptCurve] = Refreshed(
+    def _refreshed(self, longest: float) -> Refreshed[CurveAnswer]:
+        refreshed: Refreshed[CurveAnswer] = Refreshed(
             lambda: self._compute(longest, background=refreshed.unasked),
             rest=SCHEDULE.rest_after,
             clock=self._clock,
@@ -151,18 +151,18 @@ class Curves:
         """The window is long enough, and the last curve is old, or of another server or a much shorter window."""
         if window.seconds < min(SCHEDULE.enough, SCHEDULE.whole * self._longest):
             return False
-        kept = self.whole.value
-        if kept is None or not kept.is_within(window):
+        answer = self.whole.value
+        if answer is None or not answer.is_within(window):
             return True
-        return self.whole.rested or SCHEDULE.outgrown(kept, window, self._longest)
+        return self.whole.rested or SCHEDULE.outgrown(answer, window, self._longest)
 
-    def _is_fresh(self, kept: KeptCurve, age: float, window: Window, longest: float) -> bool:
-        if not kept.is_within(window):
+    def _is_fresh(self, answer: CurveAnswer, age: float, window: Window, longest: float) -> bool:
+        if not answer.is_within(window):
             return False
-        young = age < SCHEDULE.max_age(kept) and not SCHEDULE.outgrown(kept, window, longest)
-        return young or kept.at == window.latest.at
+        young = age < SCHEDULE.max_age(answer) and not SCHEDULE.outgrown(answer, window, longest)
+        return young or answer.at == window.latest.at
 
-    async def _compute(self, longest: float, *, background: bool) -> KeptCurve:
+    async def _compute(self, longest: float, *, background: bool) -> CurveAnswer:
         history = tuple(self._source.history)
         window = Window.of(history, longest)
         miss_curve: MissCurve | None = None
@@ -170,13 +170,13 @@ class Curves:
         try:
             miss_curve = await self._worker.ask(lambda _: _estimated(history, longest), background=background)
         except Unanswerable as error:
-            lack = Unanswerable(error.lacks, str(error))  # without its frames, which would be kept with it
+            lack = Unanswerable(error.lacks, str(error))  # without its frames, which would stay with it
         except Exception:  # the next one may succeed
             log.exception("no miss curve")
             lack = Unanswerable("model", "the model failed")
         if longest == self._longest and self._hours is not None:
             await asyncio.to_thread(self._hours.remember, window, miss_curve)
-        return KeptCurve(miss_curve, lack, window.latest.at, window.seconds)
+        return CurveAnswer(miss_curve, lack, window.latest.at, window.seconds)
 
 
 def _estimated(history: Sequence[Snapshot], longest: float) -> MissCurve:

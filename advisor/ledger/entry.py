@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, TypeAdapter
 
-from advisor.contract.recommendation import Frozen, Number, tidy
-from advisor.contract.settings import SETTINGS
+from advisor.contract.recommendation import Frozen, Number
 from advisor.ledger.reading import READ, WAITED, Reading
+from advisor.observe.window import setting_value
 from exporter.recording.bounds import moment
 from exporter.snapshot import Snapshot
 
@@ -80,8 +80,7 @@ class Changed(Frozen):
 
     def is_in_force(self, latest: Snapshot) -> bool:
         """Whether the setting has the value that the change left it with."""
-        now = SETTINGS[self.setting].read(latest.setting(self.setting))
-        return (tidy(now) if isinstance(now, float) else now) == self.after
+        return setting_value(latest, self.setting) == self.after
 
 
 class Compared(Frozen):
@@ -124,6 +123,12 @@ class Outcome(Frozen):
     def harm(self) -> tuple[Compared, ...]:
         """What the change was not made for, and reads or waits more."""
         return tuple(other for other in self.others if other.worse and other.quantity in (READ, WAITED))
+
+    def ended(self, why: str, at: float) -> Outcome:
+        """The outcome where it cannot be measured any more. Its harm was measured before."""
+        result = Result.UNPROMISED if self.harm else Result.NOT_COMPARABLE
+        reason = f"{self.why}; then {why}" if self.harm else why
+        return self.model_copy(update={"result": result, "why": reason, "closed_at": at})
 
 
 class Baseline(Frozen):

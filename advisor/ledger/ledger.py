@@ -7,14 +7,11 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from advisor.contract.changes import change_on, refuses
-from advisor.contract.recommendation import Advice, Effect, Number, Recommendation, tidy
-from advisor.contract.settings import SETTINGS, SettingValue
-from advisor.ledger.comparison import LEAST_WINDOWS, matters
+from advisor.contract.recommendation import Advice, Effect, Recommendation
+from advisor.ledger.changes import changes_between, is_same, net_changes
 from advisor.ledger.entry import (
     Baseline,
     Changed,
-    Compared,
     Entry,
     Outcome,
     Promise,
@@ -24,9 +21,10 @@ from advisor.ledger.entry import (
     outcome_id,
 )
 from advisor.ledger.grading import grade, measurable, promised_quantity
-from advisor.ledger.reading import SLICES, WINDOW_SECONDS, Reading, Subject, reading
-from advisor.ledger.settling import LIMIT, Settling, is_steady, settling
-from advisor.observe.window import Window
+from advisor.ledger.measurement import measured
+from advisor.ledger.reading import WINDOW_SECONDS, Reading, Subject, reading
+from advisor.ledger.settling import LIMIT
+from advisor.observe.window import Window, setting_value
 from advisor.rules.check import Rule
 from exporter import __version__
 from exporter.collectors.variables import VARIABLES
@@ -38,20 +36,18 @@ MOST_PROMISES = 16
 """Promises of a finding that are kept: the newest ones come first."""
 STANDS_SECONDS = 86_400.0
 """A finding that was last seen earlier did not ask for a change."""
-_SAME = 0.01
-"""Share by which a number may differ from the advised one: a server rounds the size of its pool."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What is remembered.
+    """The entries by kind.
 
     Attributes:
-        findings: By fingerprint; the one that was told last comes last.
+        findings: By fingerprint; the one with the newest entry comes last.
         outcomes: By id, oldest first.
         before: By the id of an open outcome, what was measured before its change.
         window_seconds: Length of a window that counts as one.
-        seen: By fingerprint, when a finding was last seen, Unix seconds. Entries tell it less often.
+        seen: By fingerprint, when a finding was last seen, Unix seconds. Entries have it less often.
     """
 
     findings: Mapping[str, RememberedFinding] = field(default_factory=dict)
@@ -115,26 +111,25 @@ class Ledger:
 
         Args:
             history: Snapshots of the server, oldest first; of both sides of a change.
-            advice: The last advice; None where there is none.
+            advice: The last advice; None before the first.
             rules: Those that it comes from.
             is_gone: Whether the rule of a finding was judged anew, and no longer makes it.
         """
         ledger, new = self, list[Entry]()
         if advice is not None:
-            new += _seen(ledger, advice, history, rules)
-            ledger = ledger.with_entries(new)
+            new += _remembered(self, advice, history, rules)
+            ledger = self.with_entries(new)
             now = {finding.fingerprint: finding.judged_at or advice.at for finding in _standing(advice)}
-            resolved = list(_resolved(ledger, advice.at, now, is_gone))
-            new += resolved
-            ledger = ledger.with_entries(resolved)
+            new += _resolved(ledger, advice.at, now, is_gone)
             seen = {name: at for name, at in {**self.seen, **now}.items() if name in ledger.findings}
-            ledger = replace(ledger, seen=seen)
+            ledger = replace(ledger.with_entries(new), seen=seen)
         if len(history) > 1:
             window = Window.of(history, math.inf)
-            for step in (_opened, _measured):
-                entries = tuple(step(ledger, history, window))
-                new += entries
-                ledger = ledger.with_entries(entries)
+            opened = tuple(_opened(ledger, history, window))
+            ledger = ledger.with_entries(opened)
+            closed = tuple(_measured(ledger, window))
+            ledger = ledger.with_entries(closed)
+            new += (*opened, *closed)
         return ledger, tuple(new)
 
 
@@ -147,14 +142,14 @@ def rule_version(rule: Rule) -> str:
 
 
 def _standing(advice: Advice) -> tuple[Recommendation, ...]:
-    """The findings that are remembered: nobody wants suppressed ones."""
+    """The findings that get an entry: suppressed ones get none."""
     return (*advice.recommendations, *(aside.recommendation for aside in advice.overruled))
 
 
-def _seen(
+def _remembered(
     ledger: Ledger, advice: Advice, history: Sequence[Snapshot], rules: Sequence[Rule]
 ) -> Iterator[RememberedFinding]:
-    """Findings that are new or say something new, and those that were not told for a window."""
+    """Entries of findings that are new or have changed, and of those whose entry is a window old."""
     latest = next((snapshot for snapshot in reversed(history) if snapshot.at <= advice.at), None)
     if latest is None:
         return
@@ -164,7 +159,7 @@ def _seen(
     for finding in standing:
         before = ledger.findings.get(finding.fingerprint)
         names = [change.setting for change in (*finding.changes, *(other.change for other in finding.alternatives))]
-        settings = {name: value for name in names if (value := _value(latest, name)) is not None}
+        settings = {name: value for name in names if (value := setting_value(latest, name)) is not None}
         seen_at = finding.judged_at or advice.at
         remembered = RememberedFinding(
             fingerprint=finding.fingerprint,
@@ -193,12 +188,16 @@ def _resolved(
 
 
 def _differs(before: RememberedFinding, now: RememberedFinding, seconds: float) -> bool:
-    """Whether a finding has to be told: numbers in its summary and promises change with each collection."""
-    asked = [
+    """Whether a finding needs another entry: numbers in its summary and promises change with each collection."""
+    promised = [
         {(promise.setting, promise.to, promise.quantity) for promise in finding.promises} for finding in (before, now)
     ]
     same = {name: getattr(before, name) for name in ("last_seen", "summary", "promises")}
-    return asked[0] != asked[1] or now.model_copy(update=same) != before or now.last_seen - before.last_seen >= seconds
+    return (
+        promised[0] != promised[1]
+        or now.model_copy(update=same) != before
+        or now.last_seen - before.last_seen >= seconds
+    )
 
 
 def _promises(finding: Recommendation) -> Iterator[Promise]:
@@ -248,14 +247,14 @@ def _opened(ledger: Ledger, history: Sequence[Snapshot], window: Window) -> Iter
     known = any(outcome.at >= at or outcome.closed_at == at for outcome in ledger.outcomes.values())
     if before is None or now is None or known:
         return
-    changes = tuple(_changes(before, now))
+    changes = tuple(changes_between(before, now))
     if not changes or any(_is_of(outcome, changes, before.at) for outcome in ledger.outcomes.values()):
         return
     joined, names = ledger.open, ", ".join(change.setting for change in changes)
-    changes = tuple(_net([*(change for outcome in joined[:1] for change in outcome.changes), *changes], now))
+    changes = tuple(net_changes([*(change for outcome in joined[:1] for change in outcome.changes), *changes], now))
     for outcome in joined:
         why = f"{names} changed, too" if changes else f"{names} was taken back"
-        yield _ended(outcome, f"{why} before it could be measured", at)
+        yield outcome.ended(f"{why} before it could be measured", at)
     if not changes:
         return
     findings: list[RememberedFinding | None] = [
@@ -278,40 +277,6 @@ def _is_of(outcome: Outcome, changes: Iterable[Changed], since: float) -> bool:
     return outcome.at > since and all((change.setting, change.after) in known for change in changes)
 
 
-def _ended(outcome: Outcome, why: str, at: float) -> Outcome:
-    """An outcome that cannot be measured any more. Harm that was told was measured before."""
-    result = Result.UNPROMISED if outcome.harm else Result.NOT_COMPARABLE
-    update = {"result": result, "why": f"{outcome.why}; then {why}" if outcome.harm else why, "closed_at": at}
-    return outcome.model_copy(update=update)
-
-
-def _changes(before: Snapshot, after: Snapshot) -> Iterator[Changed]:
-    for name in SETTINGS:
-        if before.setting(name) != after.setting(name):
-            yield _changed(after, name, _value(before, name), _value(after, name))
-
-
-def _net(changes: Iterable[Changed], now: Snapshot) -> Iterator[Changed]:
-    """Changes in order as one for each setting; none where it has its first value again."""
-    first: dict[str, Number | str | None] = {}
-    last: dict[str, Number | str | None] = {}
-    for change in changes:
-        first.setdefault(change.setting, change.before)
-        last[change.setting] = change.after
-    for setting, before in first.items():
-        if before != last[setting]:
-            yield _changed(now, setting, before, last[setting])
-
-
-def _changed(latest: Snapshot, name: str, before: Number | str | None, after: Number | str | None) -> Changed:
-    """A change with what takes it back: nothing where the server does not accept the old value."""
-    old = _as_set(before)
-    if old is None or refuses(latest.server, name, old) is not None:
-        return Changed(setting=name, before=before, after=after)
-    back = change_on(latest.server, name, _as_set(after), old)
-    return Changed(setting=name, before=before, after=after, undo=back.apply, undo_config=back.config)
-
-
 def _baseline(window: Window, findings: Iterable[RememberedFinding | None], window_seconds: float) -> Reading | None:
     """What was measured before a change, with what the findings that asked for it promise."""
     quantities = [
@@ -327,7 +292,7 @@ def _baseline(window: Window, findings: Iterable[RememberedFinding | None], wind
 def _asks(finding: RememberedFinding, changes: Collection[Changed], at: float) -> bool:
     """Whether a finding that stood would change one of the settings, from the value that it had."""
     return finding.last_seen >= at - STANDS_SECONDS and any(
-        change.setting in finding.settings and _same(finding.settings[change.setting], change.before)
+        change.setting in finding.settings and is_same(finding.settings[change.setting], change.before)
         for change in changes
     )
 
@@ -336,7 +301,7 @@ def _outcome(finding: RememberedFinding | None, changes: tuple[Changed, ...], at
     if finding is None:
         return Outcome(id=outcome_id(at, changes), at=at, changes=changes, why="it settles")
     values = {change.setting: change.after for change in changes}
-    promise = next((one for one in finding.promises if _same(one.to, values.get(one.setting))), None)
+    promise = next((offer for offer in finding.promises if is_same(offer.to, values.get(offer.setting))), None)
     return Outcome(
         id=outcome_id(at, changes, finding.fingerprint),
         at=at,
@@ -355,78 +320,16 @@ def _outcome(finding: RememberedFinding | None, changes: tuple[Changed, ...], at
 # Measurements after a change
 
 
-def _measured(ledger: Ledger, _: Sequence[Snapshot], window: Window) -> Iterator[Outcome]:
-    """Open outcomes that are measured now: once a slice, from LEAST_WINDOWS windows after the change on."""
-    latest, seconds = window.latest, ledger.window_seconds
-    slice_ = seconds / SLICES
+def _measured(ledger: Ledger, window: Window) -> Iterator[Outcome]:
+    """Open outcomes that did harm, or that are closed now."""
+    latest = window.latest
     for outcome in ledger.open:
         since = Window(tuple(snapshot for snapshot in window.snapshots if snapshot.at >= outcome.at) or (latest,))
         before = ledger.before.get(outcome.id)
         if before is None:
             yield grade(outcome, None, Reading(began=latest.at, at=latest.at, seconds=(), work=(), measures=()))
-        elif since.seconds >= LEAST_WINDOWS * seconds - slice_ / 2 and _slice_ended(outcome, since, slice_):
-            limit = latest.at - outcome.at >= LIMIT * seconds - slice_ / 2
-            yield from _graded(ledger, outcome, before, since, limit=limit)
-
-
-def _slice_ended(outcome: Outcome, since: Window, slice_: float) -> bool:
-    last, latest = (round((snapshot.at - outcome.at) / slice_) for snapshot in since.snapshots[-2:])
-    return last != latest
-
-
-def _graded(ledger: Ledger, outcome: Outcome, before: Reading, since: Window, *, limit: bool) -> Iterator[Outcome]:
-    """An outcome that did harm, or that is closed."""
-    seconds = ledger.window_seconds
-    state = settling(outcome, since, seconds)
-    promised = () if outcome.promise is None else (promised_quantity(outcome.promise, outcome.subject),)
-    spared = _spared(ledger, outcome)
-
-    def measured(after: Reading) -> Outcome:
-        return grade(outcome, before, after, spared=spared, window_seconds=seconds)
-
-    settled = _settled(since, state, seconds)
-    if limit and settled is None:
-        settled = since.recent((LEAST_WINDOWS + 0.5 / SLICES) * seconds)
-    after = None if settled is None else reading(settled, seconds, promised, before)
-    if after is not None and (limit or is_steady(after, promised, seconds)):
-        closed = measured(after)
-        if limit or closed.result is not Result.NOT_COMPARABLE:
-            yield _closed(outcome, closed, state)
-            return
-    if not (state.warms or outcome.harm) and (until_now := reading(since, seconds, promised, before)) is not None:
-        harmed = measured(until_now)
-        if harmed.harm:
-            yield outcome.model_copy(update={"others": harmed.others, "why": "it did harm"})
-
-
-def _settled(since: Window, state: Settling, seconds: float) -> Window | None:
-    """The window since the pool settled; None until it has LEAST_WINDOWS windows."""
-    if state.since is None:
-        return None
-    settled = Window(tuple(snapshot for snapshot in since.snapshots if snapshot.at >= state.since))
-    return settled if settled.seconds >= (LEAST_WINDOWS - 0.5 / SLICES) * seconds else None
-
-
-def _closed(outcome: Outcome, closed: Outcome, state: Settling) -> Outcome:
-    """A closed outcome, with what is to be said of its measurement."""
-    if closed.result is Result.NOT_COMPARABLE:
-        return _ended(outcome, closed.why, closed.closed_at or outcome.at)
-    update: dict[str, object] = {"others": _with_told(outcome.harm, closed.others)}
-    if state.since is None:
-        update |= {"why": f"{closed.why}; not settled within {LIMIT} windows: {state.why}"}
-    return closed.model_copy(update=update)
-
-
-def _with_told(told: Iterable[Compared], others: Iterable[Compared]) -> tuple[Compared, ...]:
-    """What was compared at last. Harm that was told stays told while the rise matters."""
-    names = {(harm.quantity, *harm.subject.items()) for harm in told}
-    return tuple(
-        other.model_copy(update={"worse": True})
-        if (other.quantity, *other.subject.items()) in names
-        and float(other.after) - float(other.before) > matters(other.unit, float(other.before))
-        else other
-        for other in others
-    )
+        elif (news := measured(outcome, before, since, _spared(ledger, outcome), ledger.window_seconds)) is not None:
+            yield news
 
 
 def _spared(ledger: Ledger, outcome: Outcome) -> list[Subject]:
@@ -439,21 +342,3 @@ def _without_oldest_closed(outcomes: Mapping[str, Outcome]) -> dict[str, Outcome
     closed = [name for name, outcome in outcomes.items() if outcome.result is not Result.OPEN]
     gone = {*closed[: max(0, len(outcomes) - MOST_OUTCOMES)]}
     return {name: outcome for name, outcome in outcomes.items() if name not in gone}
-
-
-# Values of settings
-
-
-def _as_set(value: Number | str | None) -> SettingValue | None:
-    return float(value) if isinstance(value, int | float) else value
-
-
-def _value(snapshot: Snapshot, name: str) -> Number | str | None:
-    value = SETTINGS[name].read(snapshot.setting(name))
-    return tidy(value) if isinstance(value, float) else value
-
-
-def _same(one: Number | str | None, other: Number | str | None) -> bool:
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=_SAME)
-    return one == other

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
+from advisor.contract.recommendation import Number, tidy
 from advisor.contract.settings import SETTINGS
 from advisor.observe.limits import LEAST_SECONDS, LONGEST_GAP
 from exporter.collectors.base import TOP
@@ -149,6 +151,14 @@ def changed_settings(before: Snapshot, after: Snapshot) -> list[str]:
     if then is None or now is None or then is now:
         return []
     return [name for name in SETTINGS if before.setting(name) != after.setting(name)]
+
+
+def setting_value(snapshot: Snapshot, name: str) -> Number | str | None:
+    """A setting's value, with its number as people read it; None where it is unknown."""
+    value = SETTINGS[name].read(snapshot.setting(name))
+    if isinstance(value, float):
+        return tidy(value) if math.isfinite(value) else str(value)
+    return value
 
 
 def total(values: Iterable[float]) -> float:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field
 
-from advisor.contract.recommendation import Frozen, Number, tidy
-from advisor.contract.settings import SETTINGS, setting_text
+from advisor.contract.recommendation import Frozen, Number
+from advisor.contract.settings import setting_text
 from advisor.contract.templates import duration
-from advisor.observe.window import changed_settings, restarted
+from advisor.observe.window import changed_settings, restarted, setting_value
 from exporter.collectors.status import STATUS
 from exporter.collectors.variables import VARIABLES
 from exporter.snapshot import Snapshot
@@ -121,13 +120,6 @@ def _restart(before: Snapshot, after: Snapshot) -> str:
 
 def _settings(before: Snapshot, after: Snapshot) -> Iterator[Event]:
     for name in changed_settings(before, after):
-        old, new = _value(before, name), _value(after, name)
+        old, new = setting_value(before, name), setting_value(after, name)
         text = f"{name}: {setting_text(name, old)} → {setting_text(name, new)}"
         yield Event(at=after.at, kind="setting", text=text, setting=name, before=old, after=new)
-
-
-def _value(snapshot: Snapshot, name: str) -> Number | str | None:
-    value = SETTINGS[name].read(snapshot.setting(name))
-    if isinstance(value, float):
-        return tidy(value) if math.isfinite(value) else str(value)
-    return value
