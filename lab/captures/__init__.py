@@ -40,7 +40,7 @@ class Capture:
         return GOLDEN / self.server / f"{self.scenario}.prom"
 
 
-def kept() -> list[Capture]:
+def all_captures() -> list[Capture]:
     """The existing captures."""
     return sorted(
         Capture(path.parent.parent.name, path.parent.name) for path in CAPTURES.glob("*/*/recording.jsonl.gz")

@@ -19,7 +19,7 @@ from advisor.observe.window import Window
 from advisor.rules.rulebook import Rulebook
 from exporter.sampling import metrics as exporter_metrics
 from exporter.snapshot import Snapshot
-from lab.captures import GOLDEN, Capture, history, kept
+from lab.captures import GOLDEN, Capture, all_captures, history
 from lab.harness.watch import RULES_FOLDER, rules
 
 _OF_ONE_SERVER = frozenset(
@@ -75,7 +75,7 @@ def chosen() -> list[Capture]:
     """The captures that have a golden file, in the order of their names."""
     known: set[Novelty] = set()
     captures = []
-    for capture in kept():
+    for capture in all_captures():
         news = {*_series(capture), *_findings().get(capture.recording, ())}
         if not news <= known:
             captures.append(capture)

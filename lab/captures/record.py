@@ -70,7 +70,7 @@ def _attempt(capture: Capture, scenario: CaptureScenario, attempt: int) -> Numbe
         "captured": began.isoformat(timespec="seconds"),
         "command": f"python -m lab.captures {capture}",
         "attempts": attempt,
-        "rewritten": redaction.SAID,
+        "rewritten": redaction.REWRITTEN,
         "shows": shown,
     }
     with capture.note.open("w", encoding="utf-8") as file:

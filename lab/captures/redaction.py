@@ -17,7 +17,7 @@ from lab.servers import PrivateServer, programs
 
 BASEDIR = "/usr"
 DATADIR, TMPDIR, HOSTNAME = "/var/lib/mysql", "/tmp", "db1"  # noqa: S108 - written, never opened
-SAID = (
+REWRITTEN = (
     f"program folder to {BASEDIR}, data folder to {DATADIR}, temporary folder to {TMPDIR}, host name to {HOSTNAME}; "
     "nothing else"
 )
@@ -55,8 +55,8 @@ class RedactedRecorder(Recorder):
         return self._text(value) if isinstance(value, str) else value
 
     def _text(self, text: str) -> str:
-        for found, written in self._folders.items():
-            text = text.replace(found, written)
+        for folder, name in self._folders.items():
+            text = text.replace(folder, name)
         return self._host.sub(HOSTNAME, text)
 
 
@@ -73,8 +73,8 @@ def check(recording: Path) -> None:
     Raises:
         Leak: It does.
     """
-    if found := leaks(recording):
-        raise Leak(f"the recording still names {', '.join(found)}")
+    if names := leaks(recording):
+        raise Leak(f"the recording still names {', '.join(names)}")
 
 
 def _of_this_machine() -> dict[str, str]:

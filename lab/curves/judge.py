@@ -80,7 +80,7 @@ class AdvisedSize:
     enough: float
 
     @property
-    def kept(self) -> bool:
+    def as_promised(self) -> bool:
         """Whether the reads are as promised."""
         return self.measured <= self.promised + NEAR
 
@@ -140,7 +140,7 @@ def criteria(workloads: Sequence[Data]) -> list[Criterion]:
         _share("from 1.5 × on, the high end is at most a quarter above", larger, lambda case: case.narrow, 0.8),
         _median("median error from 0.75 × on", near, 0.1),
         _median("median error at 0.5 ×", half, 0.25),
-        _share("at the advised size, reads are as promised", sizes, lambda size: size.kept, 0.9),
+        _share("at the advised size, reads are as promised", sizes, lambda size: size.as_promised, 0.9),
         _share("no size under 0.8 × the advised one is as good", sizes, lambda size: size.tight, 0.9),
     ]
 

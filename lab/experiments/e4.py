@@ -118,21 +118,14 @@ def measure(server: PrivateServer, say: Say, settings: Mapping[str, Variables]) 
     say("filling the table")
     sysbench.prepare(server, "oltp_read_only", table_size=ROWS, create_secondary=False)
     execute(server, f"ANALYZE TABLE {TABLE}")
-    builds: dict[str, list[Figures]] = {name: [] for name in settings}
-    for number in range(1, ROUNDS + 1):
-        for name, variables in settings.items():
-            say(f"round {number} of {ROUNDS}, {name}")
-            builds[name].append(_build(server, variables))
+    say(f"{ROUNDS} rounds of {len(settings)} builds")
+    builds = harness.in_turn(ROUNDS, *(partial(_build, server, variables) for variables in settings.values()))
     return {
         "leaf_pages": leaf_pages(server, sysbench.SCHEMA, "sbtest1"),
-        "entry_bytes": _entry_bytes(server),
-        "builds": builds,
+        # Mean bytes of an entry's columns: c, and the primary key, an INT.
+        "entry_bytes": 4.0 + query_number(server, f"SELECT AVG(LENGTH(c)) FROM {TABLE}"),
+        "builds": dict(zip(settings, builds, strict=True)),
     }
-
-
-def _entry_bytes(server: PrivateServer) -> float:
-    """Mean bytes of an entry's columns: c and the primary key, an INT."""
-    return 4.0 + query_number(server, f"SELECT AVG(LENGTH(c)) FROM {TABLE}")
 
 
 PARTS = (

@@ -60,24 +60,19 @@ _SCALED = _OPTIONS | {
 
 def fits(server: PrivateServer, say: Say) -> Data:
     """The published commands, on a new table each time; then the same load on all rows of the last table."""
-    runs: dict[str, dict[str, list[Figures]]] = {
-        load: {setting: [] for setting in SETTINGS} for load in ("typed", "whole")
-    }
-    indexes: dict[str, int] = {}
-    for number, setting in enumerate(ORDER, 1):
-        say(f"{setting}, run {number} of {len(ORDER)}")
-        _switch(server, setting)
+
+    def typed(_: str) -> Figures:
         execute(server, f"DROP DATABASE IF EXISTS {sysbench.SCHEMA}")
         sysbench.prepare(server, WRITE_ONLY, table_size=FIT_ROWS, secondary=True)
-        indexes = _leaf_pages(server, sysbench.SCHEMA)
+        built = _leaf_pages(server, sysbench.SCHEMA)["k_1"]
         # As published: without --table-size, so that the load goes to the first 10,000 rows (see README.md).
-        typed = _sysbench(server, WRITE_ONLY, seconds=5)
-        runs["typed"][setting].append(typed | {"built_leaf_pages": indexes["k_1"]})
-    for number, setting in enumerate(2 * ORDER, 1):
-        say(f"{setting}, all rows, run {number} of {2 * len(ORDER)}")
-        _switch(server, setting)
-        runs["whole"][setting].append(_sysbench(server, WRITE_ONLY, seconds=2, table_size=FIT_ROWS))
-    return _numbers(server, runs, indexes, "k_1", K_ENTRY)
+        return _sysbench(server, WRITE_ONLY, seconds=5) | {"built_leaf_pages": built}
+
+    def whole(_: str) -> Figures:
+        return _sysbench(server, WRITE_ONLY, seconds=2, table_size=FIT_ROWS)
+
+    runs = {"typed": _in_turn(server, say, ORDER, typed), "whole": _in_turn(server, say, 2 * ORDER, whole)}
+    return _numbers(server, runs, _leaf_pages(server, sysbench.SCHEMA), "k_1", K_ENTRY)
 
 
 def too_large(server: PrivateServer, say: Say) -> Data:
@@ -85,14 +80,13 @@ def too_large(server: PrivateServer, say: Say) -> Data:
     say("making the table")
     _make_large(server)
     indexes = _leaf_pages(server, sysbench.SCHEMA)
-    runs: dict[str, dict[str, list[Figures]]] = {INSERT: {setting: [] for setting in SETTINGS}}
-    for number, setting in enumerate(ORDER, 1):
-        say(f"{setting}, run {number} of {len(ORDER)}")
-        _switch(server, setting)
-        load = partial(_sysbench, server, INSERT, table_size=LARGE_KEYS, rand_type="uniform")
+    load = partial(_sysbench, server, INSERT, table_size=LARGE_KEYS, rand_type="uniform")
+
+    def inserted(setting: str) -> Figures:
         load(events=FILLING[setting])
-        runs[INSERT][setting].append(load(seconds=4) | {"cached": _cached(server, "k_1")})
-    return _numbers(server, runs, indexes, "k_1", K_ENTRY)
+        return load(seconds=4) | {"cached": _cached(server, "k_1")}
+
+    return _numbers(server, {INSERT: _in_turn(server, say, ORDER, inserted)}, indexes, "k_1", K_ENTRY)
 
 
 def random_keys(server: PrivateServer, say: Say) -> Data:
@@ -100,20 +94,34 @@ def random_keys(server: PrivateServer, say: Say) -> Data:
     say("making the table")
     make_random_table(server, RANDOM_ROWS, RANDOM_POOL)
     indexes = _leaf_pages(server, SCHEMA)
-    runs: dict[str, dict[str, list[Figures]]] = {"insert_rows": {setting: [] for setting in SETTINGS}}
 
-    def insert(rows: int) -> None:
+    def insert() -> None:
         with server.connect() as connection:
-            insert_rows(connection, EVENTS, rows, indexes=INDEXES, read_back=False, seed=None)
+            insert_rows(connection, EVENTS, RANDOM_INSERTED, indexes=INDEXES, read_back=False, seed=None)
 
-    for number, setting in enumerate(ORDER, 1):
-        say(f"{setting}, run {number} of {len(ORDER)}")
-        _switch(server, setting)
-        insert(RANDOM_INSERTED)
-        run = _measured(server, partial(insert, RANDOM_INSERTED))
+    def inserted(_: str) -> Figures:
+        insert()
+        run = _measured(server, insert)
         cached = sum(_cached(server, index) for index in indexes if index != "PRIMARY")
-        runs["insert_rows"][setting].append(run | {"transactions": RANDOM_INSERTED, "cached": cached})
-    return _numbers(server, runs, indexes, "k", RANDOM_ENTRY)
+        return run | {"transactions": RANDOM_INSERTED, "cached": cached}
+
+    return _numbers(server, {"insert_rows": _in_turn(server, say, ORDER, inserted)}, indexes, "k", RANDOM_ENTRY)
+
+
+def _in_turn(
+    server: PrivateServer, say: Say, order: Sequence[str], run: Callable[[str], Figures]
+) -> dict[str, list[Figures]]:
+    """The runs under each setting of innodb_change_buffering; before one with none the buffer is emptied."""
+    runs: dict[str, list[Figures]] = {setting: [] for setting in SETTINGS}
+    for number, setting in enumerate(order, 1):
+        say(f"{setting}, run {number} of {len(order)}")
+        execute(server, f"SET GLOBAL innodb_change_buffering = {setting}")
+        if setting == "none":
+            wait_until(
+                lambda: innodb_metric(server, "ibuf_size") <= 1, EMPTY_SECONDS, "the change buffer was not empty"
+            )
+        runs[setting].append(run(setting))
+    return runs
 
 
 def _make_large(server: PrivateServer) -> None:
@@ -163,13 +171,6 @@ def _measured(server: PrivateServer, work: Callable[[], None]) -> Figures:
     """Seconds, pages read and merges during the work."""
     figures = measure(server, work, counters=COUNTERS)
     return figures | {"change_buffer_pages": innodb_metric(server, "ibuf_size")}
-
-
-def _switch(server: PrivateServer, setting: str) -> None:
-    """Set innodb_change_buffering; for none, wait until the buffer is empty."""
-    execute(server, f"SET GLOBAL innodb_change_buffering = {setting}")
-    if setting == "none":
-        wait_until(lambda: innodb_metric(server, "ibuf_size") <= 1, EMPTY_SECONDS, "the change buffer was not empty")
 
 
 def _leaf_pages(server: PrivateServer, schema: str) -> dict[str, int]:

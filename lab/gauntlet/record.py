@@ -173,5 +173,7 @@ def broken(records: Iterable[tuple[str, GauntletRecord]]) -> list[str]:
             if entry.promise.in_vain:
                 failures.append(f"{advice} is in vain: {entry.promise.quantity} {entry.promise.measured} a round")
     share = sum(within) / len(within) if within else None
-    kept = Criterion("share of predictions within their own stated error", share, least=WITHIN, cases=len(within))
-    return failures + list(criterion.broken([kept]))
+    within_error = Criterion(
+        "share of predictions within their own stated error", share, least=WITHIN, cases=len(within)
+    )
+    return failures + list(criterion.broken([within_error]))

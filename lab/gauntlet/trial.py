@@ -200,11 +200,11 @@ def _unexpected(workload: GauntletWorkload, advice: Advice, server: Server) -> I
     """What is not as the workload expects."""
     fired = [finding.rule for finding in advice.recommendations]
     able = {rule.id for rule in rules() if server in rule.file.applies}
-    wanted = [rule for rule in workload.one_of if rule in able]
-    if wanted and not set(wanted) & set(fired):
+    expected = [rule for rule in workload.one_of if rule in able]
+    if expected and not set(expected) & set(fired):
         blind = {blind.rule: blind.reason for blind in advice.blind}
-        why = "; ".join(f"{rule}: {blind[rule]}" for rule in wanted if rule in blind)
-        yield f"silent: none of {', '.join(wanted)} fires{f' ({why})' if why else ''}"
+        why = "; ".join(f"{rule}: {blind[rule]}" for rule in expected if rule in blind)
+        yield f"silent: none of {', '.join(expected)} fires{f' ({why})' if why else ''}"
     yield from (f"fires: {rule}" for rule in workload.never if rule in fired)
     if workload.quiet:
         yield from (f"changes a setting: {finding.rule}" for finding in advice.recommendations if finding.changes)

@@ -149,16 +149,18 @@ def together(*works: Work) -> Work:
     return all_of_them
 
 
-def in_turn(rounds: int, *measurements: Callable[[], Figures]) -> list[list[Figures]]:
-    """Measure in turn, so that a disturbance of the machine affects all; the rounds of each measurement."""
+def in_turn(rounds: int, *measurements: Callable[[], Figures]) -> list[Figures]:
+    """Measure in turn, so that a disturbance of the machine affects all; the `medians` of each measurement."""
     turns = [[measurement() for measurement in measurements] for _ in range(rounds)]
-    return [list(figures) for figures in zip(*turns, strict=True)]
+    return [medians(figures) for figures in zip(*turns, strict=True)]
 
 
 def medians(rounds: Sequence[Figures]) -> Figures:
-    """The median of each figure, and the least of ``least_seconds``."""
-    figures = {name: statistics.median(figures[name] for figures in rounds) for name in rounds[0]}
-    return figures | {"least_seconds": min(figures["least_seconds"] for figures in rounds)}
+    """The median of each figure, and its least as ``least_`` and its name."""
+    names = [name for name in rounds[0] if not name.startswith("least_")]
+    return {name: statistics.median(figures[name] for figures in rounds) for name in names} | {
+        f"least_{name}": min(figures.get(f"least_{name}", figures[name]) for figures in rounds) for name in names
+    }
 
 
 def per(figures: Figures, name: str) -> Figures:

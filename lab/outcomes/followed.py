@@ -48,7 +48,7 @@ PERIOD = 0.5
 WARM_UP, BEFORE, SETTLING, AFTER = 2, 5, 2, 4
 """Windows: of the load alone, watched before the change, and after it until the lab counts and while it does."""
 
-RunningLoad = tuple[Callable[[], int], Work]
+CountedLoad = tuple[Callable[[], int], Work]
 """What says how many pieces of work are done; and what begins a batch job that reads another table."""
 
 
@@ -69,7 +69,7 @@ class FollowedLoad:
     about: str
     rule: str
     per_work: bool
-    running: Callable[[PrivateServer], AbstractContextManager[RunningLoad]]
+    running: Callable[[PrivateServer], AbstractContextManager[CountedLoad]]
     with_batch: bool = False
 
 
@@ -121,7 +121,7 @@ class OutcomeRecord(Frozen):
 
 
 @contextmanager
-def _scans(server: PrivateServer) -> Iterator[RunningLoad]:
+def _scans(server: PrivateServer) -> Iterator[CountedLoad]:
     """Scans of a table that the old sublist does not hold, beside lookups."""
     with emptied(server, {SCANNED: SCANNED_PAGES, HOT: HOT_PAGES, BATCH: BATCH_PAGES}) as connection:
         scan(connection, BATCH)
@@ -131,7 +131,7 @@ def _scans(server: PrivateServer) -> Iterator[RunningLoad]:
 
 
 @contextmanager
-def _lookups(server: PrivateServer) -> Iterator[RunningLoad]:
+def _lookups(server: PrivateServer) -> Iterator[CountedLoad]:
     """Lookups over more pages than the pool has."""
     with emptied(server, {HOT: SPREAD_PAGES}) as connection:
         look_up_pages(connection, HOT, range(SPREAD_PAGES))
@@ -139,7 +139,7 @@ def _lookups(server: PrivateServer) -> Iterator[RunningLoad]:
             yield _counted(load, partial(_look_up, table=HOT, pages=SPREAD_PAGES, times=LOOKUPS), PAUSE / 3)
 
 
-def _counted(load: BackgroundLoad, work: Callable[[pymysql.Connection[Any]], object], pause: float) -> RunningLoad:
+def _counted(load: BackgroundLoad, work: Callable[[pymysql.Connection[Any]], object], pause: float) -> CountedLoad:
     """Repeat the work that the lab counts."""
     done: list[object] = []
     load.repeat(lambda connection: done.append(work(connection)), pause)

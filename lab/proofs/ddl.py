@@ -7,7 +7,7 @@ from functools import partial
 
 from exporter.snapshot import Snapshot
 from lab.captures.scenarios.index_builds import NOTES, make_notes
-from lab.harness.measure import CPU, Counters, Figures, in_turn, measure, medians
+from lab.harness.measure import CPU, Counters, Figures, measure
 from lab.harness.records import NotShown
 from lab.harness.watch import snapshots
 from lab.harness.workloads import SCHEMA, ask
@@ -61,13 +61,6 @@ def _build(server: PrivateServer, settings: Sequence[str] = ()) -> Figures:
     return figures
 
 
-def _in_turn(trial: RuleTrial, rounds: int, settings: Sequence[str]) -> None:
-    """Builds with the old and with other session settings, in turn: a disturbance affects both."""
-    before, after = in_turn(rounds, partial(_build, trial.server), partial(_build, trial.server, settings))
-    trial.before |= medians(before)
-    trial.after |= medians(after)
-
-
 def _watched(server: PrivateServer) -> tuple[Snapshot, ...]:
     """The sidecar's snapshots of a build."""
     return snapshots(server, partial(_build, server), 1)
@@ -85,7 +78,8 @@ def _builds(trial: RuleTrial, settings: Sequence[str]) -> None:
     trial.follow()
     trial.silent(_watched(server))
     trial.take_back()
-    _in_turn(trial, ROUNDS, [f"{change.setting} = {change.to}" for change in finding.changes])
+    advised = [f"{change.setting} = {change.to}" for change in finding.changes]
+    trial.in_turn(ROUNDS, partial(_build, server), partial(_build, server, advised))
     trial.before["memory_said"] = ""
     if finding.cost is not None:
         if trial.after["memory"] > finding.cost.predicted:
@@ -104,7 +98,7 @@ def _another_setting(trial: RuleTrial, rows: int, setting: str) -> None:
     with trial.server.connect() as connection:
         make_notes(connection, rows, key="BIGINT")
     trial.silent(_watched(trial.server))
-    _in_turn(trial, FOLKLORE_ROUNDS, [setting])
+    trial.in_turn(FOLKLORE_ROUNDS, partial(_build, trial.server), partial(_build, trial.server, [setting]))
     trial.before |= {"mb": trial.before["written"] / 1e6, "mb_then": trial.after["written"] / 1e6}
     trial.folklore.append(f"SET GLOBAL {setting}")
 

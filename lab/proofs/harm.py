@@ -53,7 +53,7 @@ _ROWS = (
     f" WHERE OBJECT_SCHEMA = '{SCHEMA}' AND OBJECT_NAME = '{{}}'"
 )
 
-RunningLoad = tuple[Work, Work]
+SteadyLoad = tuple[Work, Work]
 """What brings the pool into the state that it has under the load and the settings of now; and what begins more work."""
 
 
@@ -72,7 +72,7 @@ class HarmfulChange:
     before: str
     after: str
     table: str
-    load: Callable[[PrivateServer], AbstractContextManager[RunningLoad]]
+    load: Callable[[PrivateServer], AbstractContextManager[SteadyLoad]]
     condition: str
 
     @property
@@ -82,7 +82,7 @@ class HarmfulChange:
 
 
 @contextmanager
-def _lookups_and_scans(server: PrivateServer) -> Iterator[RunningLoad]:
+def _lookups_and_scans(server: PrivateServer) -> Iterator[SteadyLoad]:
     """Lookups in a hot set that fits the young sublist, and scans larger than the pool; more lookups are of these."""
     reads = _READS.format(HOT)
     with scans_beside_a_hot_set(server) as (promote, more):
@@ -99,7 +99,7 @@ def _lookups_and_scans(server: PrivateServer) -> Iterator[RunningLoad]:
 
 
 @contextmanager
-def _insertions(server: PrivateServer) -> Iterator[RunningLoad]:
+def _insertions(server: PrivateServer) -> Iterator[SteadyLoad]:
     """Rows with random keys for secondary indexes that are larger than the pool; there is nothing more to do."""
     insert_load.prepare(server)
     with BackgroundLoad(server.connect) as load:

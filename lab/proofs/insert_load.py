@@ -11,7 +11,7 @@ from functools import partial
 
 from exporter.snapshot import Snapshot
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, look_up_keys, make_random_table
-from lab.harness.measure import PAGES, Counters, Figures, in_turn, innodb_metric, measure, medians, per, wait_until
+from lab.harness.measure import PAGES, Counters, Figures, in_turn, innodb_metric, measure, per, wait_until
 from lab.harness.watch import watch
 from lab.harness.workloads import SCHEMA, BackgroundLoad, ask, insert_rows
 from lab.processes.usage import io_bytes
@@ -89,8 +89,8 @@ def row_cost(server: PrivateServer, rows: int, work: RowWork = insert, rounds: i
 
     The master thread merges in bursts: a mean of pages read needs some thousand rows.
     """
-    each = rows // rounds
-    return _per_merge(measure(server, lambda: work(server, each), rounds, counters=COUNTED, pieces=each))
+    share = rows // rounds
+    return _per_merge(measure(server, lambda: work(server, share), rounds, counters=COUNTED, pieces=share))
 
 
 def alternating(
@@ -111,7 +111,7 @@ def alternating(
         return row_cost(server, rows, work, rounds=1)
 
     first, second = in_turn(rounds, *(partial(under, setting) for setting in statements))
-    return medians(first), medians(second)
+    return first, second
 
 
 def observe(server: PrivateServer, rows: int, work: RowWork = insert) -> tuple[tuple[Snapshot, ...], Figures]:

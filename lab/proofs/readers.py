@@ -9,7 +9,7 @@ from functools import partial
 from exporter.collectors.machine import MACHINE
 from lab.captures.scenarios.base import nothing
 from lab.captures.scenarios.counts import make_scattered_table
-from lab.harness.measure import CPU, PAGES, Figures, in_turn, machine_load, measure, medians
+from lab.harness.measure import CPU, PAGES, Figures, machine_load, measure
 from lab.harness.records import NotNow, NotShown
 from lab.harness.watch import snapshots
 from lab.harness.workloads import ask, count, make_table
@@ -104,10 +104,8 @@ def _too_few(trial: RuleTrial) -> None:
     trial.silent(snapshots(server, lambda: watched.append(_count(server, SCATTERED)), COUNTS))
     many = int(change.to)
     trial.say(f"counts with {few} and with {many} threads")
-    before, after = in_turn(ROUNDS, *(partial(_count, server, SCATTERED, threads) for threads in (few, many)))
+    trial.in_turn(ROUNDS, *(partial(_count, server, SCATTERED, threads) for threads in (few, many)))
     trial.take_back()
-    trial.before |= medians(before)
-    trial.after |= medians(after)
 
 
 @CounterProof(
@@ -125,10 +123,7 @@ def _in_key_order(trial: RuleTrial) -> None:
     with server.connect() as connection:
         make_table(connection, ORDERED, 4_500)
     trial.silent(snapshots(server, partial(_count, server, ORDERED), COUNTS))
-    sides = in_turn(FOLKLORE_ROUNDS, *(partial(_count, server, ORDERED, threads) for threads in (DEFAULT, FOLKLORE)))
-    trial.before, trial.after = (
-        {name: statistics.mean(count[name] for count in side) for name in side[0]} for side in sides
-    )
+    trial.in_turn(FOLKLORE_ROUNDS, *(partial(_count, server, ORDERED, threads) for threads in (DEFAULT, FOLKLORE)))
     trial.folklore.append(f"SET SESSION {SETTING} = {FOLKLORE}")
 
 

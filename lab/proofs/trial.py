@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from advisor.advice.interpreter import Remembered
@@ -12,7 +12,7 @@ from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
 from lab.harness import watch
 from lab.harness.follow import Following
-from lab.harness.measure import PAGES, Counters, Figures, Work, measure, pool_statistic, repeat
+from lab.harness.measure import PAGES, Counters, Figures, Work, in_turn, measure, pool_statistic, repeat
 from lab.harness.records import NotShown, Say
 from lab.proofs.record import MeasuredEffect, PromisedLimit
 from lab.servers import PrivateServer
@@ -149,6 +149,11 @@ class RuleTrial:
         seen, figures = watch.watch(self.server, work, times, counters=counters, pause=pause, pieces=pieces)
         self.record(figures)
         return seen
+
+    def in_turn(self, rounds: int, before: Callable[[], Figures], after: Callable[[], Figures]) -> None:
+        """Measure both sides in turn: the figures are medians of the rounds, and the least."""
+        for figures, side in zip((self.before, self.after), in_turn(rounds, before, after), strict=True):
+            figures.update(side)
 
     def record(self, figures: Figures) -> Figures:
         """Add to the figures before, or after advice or folklore was followed."""

@@ -36,8 +36,8 @@ def _insert(chooser: random.Random, table: str, _: int) -> tuple[str, ClientWork
 
 
 def _range(chooser: random.Random, table: str, pages: int) -> tuple[str, ClientWork]:
-    each = chooser.randint(50, 300)
-    return f"{each} further pages of {table} by its key", clients.walk(table, pages, each)
+    step = chooser.randint(50, 300)
+    return f"{step} further pages of {table} by its key", clients.walk(table, pages, step)
 
 
 def _in_order(_: random.Random, table: str, __: int) -> tuple[str, ClientWork]:

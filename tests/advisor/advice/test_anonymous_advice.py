@@ -14,7 +14,7 @@ from advisor.rules.check import Rule
 from exporter.recording.anonymise import AnonymousRecorder
 from exporter.recording.file import replay
 from exporter.snapshot import Snapshot
-from lab.captures import Capture, kept
+from lab.captures import Capture, all_captures
 from lab.servers import PrivateServer
 from tests.advisor.building import REPOSITORY
 from tests.advisor.conftest import Run
@@ -50,7 +50,7 @@ def plainly(verdicts: list[str], names: dict[str, str]) -> list[str]:
     [
         # The models take their time over the others.
         pytest.param(recording, id=str(recording), marks=() if recording.scenario in QUICK else pytest.mark.long)
-        for recording in kept()
+        for recording in all_captures()
     ],
 )
 def test_anonymised_advice_differs_only_in_names(capture: Capture, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from exporter.pseudonyms import Pseudonyms
 from exporter.recording.anonymise import AnonymousRecorder
 from exporter.recording.file import Recorder, Replayer
 from exporter.server import identity
-from lab.captures import kept
+from lab.captures import all_captures
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture, server
 from tests.advisor.ledger.entries import AT, RULE, SUBJECT, baseline, closed, opened, remembered, unasked
 from tests.advisor.ledger.recordings import carrying
@@ -126,7 +126,7 @@ def test_no_name_of_the_owner_is_left_in_any_entry() -> None:
 
 
 def test_the_advice_on_an_anonymised_recording_finds_its_outcomes(tmp_path: Path) -> None:
-    [source] = [recording for recording in kept() if str(recording) == RECORDING]
+    [source] = [recording for recording in all_captures() if str(recording) == RECORDING]
     path = tmp_path / "anonymous.jsonl.gz"
 
     class Carrying(AnonymousRecorder):

@@ -22,7 +22,7 @@ from exporter.sampling.assembly import Answer
 from exporter.sampling.sampler import Sampler
 from exporter.server import Server, identify
 from exporter.snapshot import Index, Snapshot, Table
-from lab.captures import Capture, kept
+from lab.captures import Capture, all_captures
 from lab.servers import PrivateServer
 from tests.waiting import until
 
@@ -153,7 +153,7 @@ USUAL |= {"parallel-count", "repeated-scan", "unprivileged"}
     "capture",
     [
         pytest.param(capture, id=str(capture), marks=() if capture.scenario in USUAL else pytest.mark.thorough)
-        for capture in kept()
+        for capture in all_captures()
     ],
 )
 def test_a_replay_gives_the_same_snapshots_but_for_the_names(capture: Capture, tmp_path: Path) -> None:

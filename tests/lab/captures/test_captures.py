@@ -17,7 +17,7 @@ from exporter.collectors.variables import VARIABLES
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer
 from exporter.snapshot import Snapshot
-from lab.captures import Capture, history, kept, redaction
+from lab.captures import Capture, all_captures, history, redaction
 from lab.captures.__main__ import main
 from lab.captures.scenarios import CATALOG
 from lab.captures.scenarios.base import CaptureRejected
@@ -33,19 +33,19 @@ def text(recording: Path) -> str:
 
 
 def test_the_captures_equal_the_catalog() -> None:
-    assert kept() == sorted(CATALOG)
+    assert all_captures() == sorted(CATALOG)
 
 
-@pytest.mark.parametrize("capture", kept(), ids=str)
+@pytest.mark.parametrize("capture", all_captures(), ids=str)
 def test_a_capture_is_small_shows_its_scenario_and_names_its_origin_and_nothing_of_the_machine(
     capture: Capture,
 ) -> None:
-    said: dict[str, Any] = YAML(typ="safe").load(capture.note)
+    note: dict[str, Any] = YAML(typ="safe").load(capture.note)
     snapshots = history(capture)
     assert capture.recording.stat().st_size < LARGEST
-    assert CATALOG[capture].check(snapshots) == said["shows"]
-    names_its_origin(capture, said, snapshots[0])
-    is_complete(said, snapshots)
+    assert CATALOG[capture].check(snapshots) == note["shows"]
+    names_its_origin(capture, note, snapshots[0])
+    is_complete(note, snapshots)
     assert redaction.leaks(capture.recording) == []
     content = text(capture.recording)
     assert [name for name in ("/work/", "innodb-advisor-", ".cache/") if name in content] == []
@@ -53,18 +53,18 @@ def test_a_capture_is_small_shows_its_scenario_and_names_its_origin_and_nothing_
         assert (snapshot.setting("hostname"), snapshot.setting("datadir")) == ("db1", "/var/lib/mysql/")
 
 
-def names_its_origin(capture: Capture, said: dict[str, Any], first: Snapshot) -> None:
-    assert said["server"] == capture.server
-    assert said["version"] == first.server.version_text
-    assert said["account"] == first.account.partition("@")[0]
+def names_its_origin(capture: Capture, note: dict[str, Any], first: Snapshot) -> None:
+    assert note["server"] == capture.server
+    assert note["version"] == first.server.version_text
+    assert note["account"] == first.account.partition("@")[0]
     if CATALOG[capture].options is None:
-        assert said["recorded"]
+        assert note["recorded"]
     else:
-        assert said["command"] == f"python -m lab.captures {capture}"
-    assert said["workload"]
-    for name, value in said["options"].items():
+        assert note["command"] == f"python -m lab.captures {capture}"
+    assert note["workload"]
+    for name, value in note["options"].items():
         setting = name.replace("-", "_")
-        if f"SET GLOBAL {setting} " in said["workload"]:
+        if f"SET GLOBAL {setting} " in note["workload"]:
             continue
         there = first.setting(setting)
         assert there is None or there.upper() == value.upper() or there == bytes_of(value)
@@ -75,14 +75,14 @@ def bytes_of(value: str) -> str:
     return str(int(value[:-1]) << 20) if value.endswith("M") else value.replace("ON", "1").replace("OFF", "0")
 
 
-def is_complete(said: dict[str, Any], snapshots: Sequence[Snapshot]) -> None:
+def is_complete(note: dict[str, Any], snapshots: Sequence[Snapshot]) -> None:
     """All collections are there, and their times only grow."""
-    assert len(snapshots) == said["collections"]
+    assert len(snapshots) == note["collections"]
     for before, after in pairwise(snapshots):
         assert 0.5 < after.at - before.at < 10
         assert after.server == before.server
         changed = dict((after[VARIABLES] or {}).items() ^ (before[VARIABLES] or {}).items())
-        assert all(f"{name} " in said["workload"] for name in changed)
+        assert all(f"{name} " in note["workload"] for name in changed)
         assert (after[STATUS] or {})["uptime"] >= (before[STATUS] or {})["uptime"]
 
 

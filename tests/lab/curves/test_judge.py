@@ -17,12 +17,12 @@ def case(measured: float, expected: float | None, low: float = 0.0, high: float 
     return SizeCase(times, measured, 0.01, expected, low, high)
 
 
-def data(**said: Any) -> dict[str, Any]:
+def data(**predicted: Any) -> dict[str, Any]:
     """A workload: twice as many were done in the smallest pool, which changes nothing a lookup."""
     reads = {"0.5": (80_000, 2_000), "1": (20_000, 1_000), "1.5": (5_000, 1_000), "2": (2_000, 1_000), "3": (0, 1_000)}
     return {
         "measured": {times: {"read": read, "done": done} for times, (read, done) in reads.items()},
-        "predicted": said,
+        "predicted": predicted,
     }
 
 
@@ -44,25 +44,22 @@ def test_chance_is_allowed_for_at_both_ends_and_no_answer_misses(
 
 
 def test_a_high_end_may_be_a_quarter_of_todays_reads_above() -> None:
-    assert [each.narrow for each in (case(0.5, 0.5, 0.4, 0.75), case(0.5, 0.5, 0.4, 0.76), case(0.5, None))] == [
-        True,
-        False,
-        False,
-    ]
+    cases = (case(0.5, 0.5, 0.4, 0.75), case(0.5, 0.5, 0.4, 0.76), case(0.5, None))
+    assert [size.narrow for size in cases] == [True, False, False]
 
 
 def test_reads_are_compared_for_what_was_done_as_shares_of_todays() -> None:
-    found = list(judge.cases(data(sizes=SIZES)))
-    assert [(each.times, each.measured, each.expected) for each in found] == [
+    cases = list(judge.cases(data(sizes=SIZES)))
+    assert [(size.times, size.measured, size.expected) for size in cases] == [
         (0.5, 2.0, 1.9),
         (1.5, 0.25, 0.3),
         (2.0, 0.1, 0.1),
         (3.0, 0.0, 0),
     ]
-    assert found[0].chance == pytest.approx(2 * 2.0 * (1 / 80_000 + 1 / 20_000) ** 0.5)
+    assert cases[0].chance == pytest.approx(2 * 2.0 * (1 / 80_000 + 1 / 20_000) ** 0.5)
 
 
-def test_bounds_that_are_kept_and_bounds_that_are_not() -> None:
+def test_bounds_hold_for_good_predictions_and_break_without_an_answer() -> None:
     assert [bound.holds for bound in judge.criteria([data(sizes=SIZES)])] == [True] * 8
     assert [bound.holds for bound in judge.criteria([data(unanswerable="why")])] == [False] * 6 + [True] * 2
 
@@ -74,7 +71,7 @@ def test_the_error_at_half_the_size_has_a_bound_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("times", "promised", "measured", "enough", "kept", "tight"),
+    ("times", "promised", "measured", "enough", "as_promised", "tight"),
     [
         (1.75, 0.16, 0.175, 1.7, True, True),
         (1.75, 0.15, 0.175, 1.7, False, True),
@@ -82,17 +79,17 @@ def test_the_error_at_half_the_size_has_a_bound_of_its_own() -> None:
     ],
 )
 def test_an_advised_size_is_judged_between_measured_ones(
-    times: float, promised: float, measured: float, enough: float, *, kept: bool, tight: bool
+    times: float, promised: float, measured: float, enough: float, *, as_promised: bool, tight: bool
 ) -> None:
-    said = data(sizes=SIZES, advice={"times": times, "promised": promised - 0.01, "error": 0.01})
-    size = judge.advised(said)
+    workload = data(sizes=SIZES, advice={"times": times, "promised": promised - 0.01, "error": 0.01})
+    size = judge.advised(workload)
     assert size is not None
     assert size.measured == pytest.approx(measured)
     assert size.enough == pytest.approx(enough, abs=0.011)
-    assert (size.kept, size.tight) == (kept, tight)
+    assert (size.as_promised, size.tight) == (as_promised, tight)
 
 
-def test_without_advice_none_is_judged() -> None:
+def test_without_advice_no_size_is_judged() -> None:
     assert judge.advised(data(sizes=SIZES)) is None
 
 

@@ -52,7 +52,7 @@ def record(*entries: FollowedAdvice, unexpected: tuple[str, ...] = ()) -> Gauntl
         about="a load",
         expectation="it fires",
         reported=True,
-        said=tuple(each.rule for each in entries),
+        said=tuple(advice.rule for advice in entries),
         unexpected=unexpected,
         blind=(),
         read=1200,
@@ -97,7 +97,7 @@ def test_advice_that_saves_less_than_a_quarter_of_its_promise_is_in_vain() -> No
 )
 def test_harm_is_what_reads_more_than_before_or_is_refused(changed: dict[str, Any], harm: str) -> None:
     assert harm in entry(**changed).harm
-    assert any(harm in each for each in broken([("load", record(entry(**changed)))]))
+    assert any(harm in text for text in broken([("load", record(entry(**changed)))]))
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_chance_and_the_price_of_the_advice_are_no_harm(changed: dict[str, Any])
 
 
 def test_nine_of_ten_predictions_must_be_within_their_error() -> None:
-    kept, missed = entry(), entry(promise=promise(500, measured(1000, 0)))
-    assert broken([("load", record(*[kept] * 9, missed))]) == []
-    assert broken([("load", record(*[kept] * 8, missed))]) == [
+    good, missed = entry(), entry(promise=promise(500, measured(1000, 0)))
+    assert broken([("load", record(*[good] * 9, missed))]) == []
+    assert broken([("load", record(*[good] * 8, missed))]) == [
         "share of predictions within their own stated error: 0.8889, not at least 0.9, of 9"
     ]
 

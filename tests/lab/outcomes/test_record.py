@@ -19,8 +19,8 @@ def _record(
     **values: Any,
 ) -> OutcomeRecord:
     changes = (Changed(setting="innodb_old_blocks_pct", before=37, after=76),)
-    known = {"followed": True, "measured": MEASURED, "error": 0.04} | values
-    outcome = Outcome(id="a", at=0.0, changes=changes, result=result, **known)
+    attributes = {"followed": True, "measured": MEASURED, "error": 0.04} | values
+    outcome = Outcome(id="a", at=0.0, changes=changes, result=result, **attributes)
     return OutcomeRecord(
         about="A load.", applied=(), outcome=outcome, counted=counted, windows=3.0, comparable=comparable
     )
@@ -50,8 +50,8 @@ def test_other_work_has_to_be_not_comparable() -> None:
 
 
 def _changes(**values: Any) -> ChangesRecord:
-    known = {"about": "A load.", "changed": "x", "windows": 10, "changes": 1, "compared": 1, "harm": ()}
-    return ChangesRecord(**known | {"told_after": None} | values)
+    attributes = {"about": "A load.", "changed": "x", "windows": 10, "changes": 1, "compared": 1, "harm": ()}
+    return ChangesRecord(**attributes | {"told_after": None} | values)
 
 
 @pytest.mark.parametrize(
