@@ -18,13 +18,12 @@ from advisor.http import examples, pages
 from advisor.http.answers import HTML, JSON, MARKDOWN, NEGOTIATED, PLAIN, as_asked, negotiated
 from advisor.http.foundation import LookBack, TheLookBack, TheService
 from advisor.http.limits import costly
-from advisor.http.problems import documented, near
+from advisor.http.problems import documented, unknown
 from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, graded
 from advisor.render import advice as documents
 from advisor.render import outcomes
 
-_FORMS = (JSON, PLAIN, MARKDOWN)
-_FORM = "JSON, markdown or plain text, as the Accept header asks"
+_FORMS = (JSON, PLAIN, MARKDOWN, HTML)
 
 router = APIRouter(tags=["advice"])
 
@@ -75,28 +74,30 @@ class Filter(LookBack):
     "/advise",
     dependencies=[costly(2, only_with="window", model=True)],
     summary="What to change",
-    description=f"Every recommendation with its evidence, its predicted effect and its SQL, the most severe first; "
-    f"what the rules could not see; and what is set aside, with the reason. {_FORM}; a browser gets the page.",
     response_model=Advice,
     response_description="What the rules say of the window.",
     responses=documented(
         {
-            406: f"there are {', '.join((*_FORMS, HTML))}",
             422: "no rule scan-exceeds-old; did you mean scan-exceeds-old-sublist?",
             503: "cannot connect to 127.0.0.1:3306: Connection refused",
         },
+        offers=_FORMS,
         content=examples.advice(),
     ),
 )
 async def advise(request: Request, query: Annotated[Filter, Query()], service: TheService) -> Response:
-    """The advice, or a part of it."""
-    form = negotiated(request, (*_FORMS, HTML))
+    """Every recommendation with its evidence, its predicted effect and its SQL, the most severe first.
+
+    Also what the rules could not see, and what is set aside, with the reason. JSON, markdown or plain text, as the
+    Accept header asks; a browser gets the page.
+    """
+    form = negotiated(request, _FORMS)
     if form == HTML:
         return pages.opened()
     known = service.rules.rule_set.origins
     for rule in query.rule:
         if rule not in known:
-            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no rule {rule}; {near(rule, known)}")
+            raise unknown("rule", rule, known)
     advice = _last_advice(service) if query.last else (await service.assessment(query.window)).advice
     return as_asked(form, query.part(advice), documents.advice)
 
@@ -105,23 +106,19 @@ async def advise(request: Request, query: Annotated[Filter, Query()], service: T
     "/advise/{fingerprint}",
     dependencies=[costly(2, only_with="window", model=True)],
     summary="One finding",
-    description=f"A recommendation by its fingerprint, which stays the same as long as rule and subject do, and "
-    f"its outcomes: what became of the settings that it asks for. One that is suppressed or overruled comes with the "
-    f"reason. One that was found earlier and is gone comes with since when, and because of what. {_FORM}; a browser is "
-    f"sent to the page.",
     response_model=GradedRecommendation | GradedSetAside | GoneFinding,
     response_description="The recommendation, what is set aside and why, or what is gone and since when; and what "
     "became of it before.",
     responses={
-        200: {"content": examples.finding()},
         303: {"description": "To a browser: the page, at this finding."},
         **documented(
             {
                 404: "nothing that is found now has the fingerprint 9f2c; /advise has all there is",
-                406: f"there are {', '.join((*_FORMS, HTML))}",
                 422: "window must be greater than 0",
                 503: "nothing has been collected yet",
-            }
+            },
+            offers=_FORMS,
+            content=examples.finding(),
         ),
     },
 )
@@ -131,8 +128,13 @@ async def finding(
     query: TheLookBack,
     service: TheService,
 ) -> Response:
-    """The finding of this fingerprint."""
-    form = negotiated(request, (*_FORMS, HTML))
+    """A recommendation by its fingerprint, and what became of the settings that it asks for.
+
+    The fingerprint stays the same as long as rule and subject do. A finding that is suppressed or overruled comes with
+    the reason. One that was found earlier and is gone comes with since when, and because of what. JSON, markdown or
+    plain text, as the Accept header asks; a browser is sent to the page.
+    """
+    form = negotiated(request, _FORMS)
     if form == HTML:  # relative: a proxy may have put a path before it
         return RedirectResponse(f"../#{quote(fingerprint, safe='')}", HTTPStatus.SEE_OTHER, NEGOTIATED)
     ledger = service.ledger

@@ -56,11 +56,10 @@ def written(content: str, form: str, headers: Mapping[str, str] = NEGOTIATED) ->
 
 def as_asked(form: str, content: Shown, document: Callable[[Shown], TextDocument]) -> Response:
     """A model in the form that was negotiated: as JSON, or its document as plain text or markdown."""
-    match form:
-        case "text/plain":
-            return written(text.text(document(content)), form)
-        case "text/markdown":
-            return written(markdown(document(content)), form)
+    if form == PLAIN:
+        return written(text.text(document(content)), form)
+    if form == MARKDOWN:
+        return written(markdown(document(content)), form)
     return written(json_of(content, by_alias=True), form)
 
 
@@ -73,12 +72,17 @@ def negotiated(request: Request, offers: Sequence[str]) -> str:
     """The best offer for a request.
 
     Raises:
-        HTTPException: 406; none is acceptable.
+        HTTPException: 406; the client accepts none of them.
     """
     form = best(request.headers.get("accept", ""), offers)
     if form is None:
-        raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, f"there are {', '.join(offers)}", headers=dict(NEGOTIATED))
+        raise HTTPException(HTTPStatus.NOT_ACCEPTABLE, unacceptable(offers), headers=dict(NEGOTIATED))
     return form
+
+
+def unacceptable(offers: Sequence[str]) -> str:
+    """The detail of a 406."""
+    return f"not acceptable; available: {', '.join(offers)}"
 
 
 def wants_page(request: Request) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path, Request, Response
+from fastapi import APIRouter, Path, Request, Response
 from ruamel.yaml import YAML
 from ruamel.yaml.scalarstring import LiteralScalarString
 
@@ -19,17 +19,17 @@ from advisor.contract.json_text import json_of
 from advisor.files import yaml_file
 from advisor.files.yaml_file import FileError
 from advisor.http import examples, pages
-from advisor.http.answers import negotiated, written
+from advisor.http.answers import HTML, JSON, MARKDOWN, PLAIN, negotiated, written
 from advisor.http.foundation import TheRules
-from advisor.http.problems import documented, near
+from advisor.http.problems import documented, unknown
 from advisor.render import html
 from advisor.rules import page
 from advisor.rules.check import Rule
 from advisor.rules.file import RuleFile
 from advisor.rules.rulebook import Origin, installed
 
-_FORMS = ("application/json", "application/yaml", "text/plain", "text/markdown", "text/html")
-_RUNBOOK_FORMS = ("text/markdown", "text/plain", "text/html")
+_FORMS = (JSON, "application/yaml", PLAIN, MARKDOWN, HTML)
+_RUNBOOK_FORMS = (MARKDOWN, PLAIN, HTML)
 _ALERTS = "## The alerts"
 _SECTION = re.compile(r"^### (\w+)\n(.*?)(?=^##|\Z)", re.DOTALL | re.MULTILINE)
 _WITHIN_THE_DOCS = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]*\)")
@@ -46,63 +46,56 @@ def examples_of(rule: Rule) -> dict[int | str, dict[str, Any]]:
 @rules.get(
     "/rules/{rule_id}",
     summary="One rule",
-    description="The whole rule as it is in force: as JSON, as YAML that can be a rule file again (also as plain "
-    "text), or as a page in markdown or HTML, as the Accept header asks.",
     response_model=RuleFile,
     response_description="The content of the rule's file.",
-    responses=documented(
-        {
-            404: "no rule scan-exceeds-old; did you mean scan-exceeds-old-sublist?",
-            406: f"there are {', '.join(_FORMS)}",
-        }
-    ),
+    responses=documented({404: "no rule scan-exceeds-old; did you mean scan-exceeds-old-sublist?"}, offers=_FORMS),
 )
 def rule(  # in a thread: it reads the file again
     request: Request,
     rule_id: Annotated[str, Path(description="Its id.", examples=["scan-exceeds-old-sublist"])],
     in_force: TheRules,
 ) -> Response:
-    """The rule in the form that is accepted best."""
+    """The whole rule as it is in force, in the form that the Accept header asks for.
+
+    As JSON, as YAML that can be a rule file again (also as plain text), or as a page in markdown or HTML.
+    """
     rule_set = in_force.rule_set
     current = rule_set.rule(rule_id)
     if current is None:
-        known = near(rule_id, rule_set.origins)
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"no rule {rule_id}; {known}")
+        raise unknown("rule", rule_id, rule_set.origins, HTTPStatus.NOT_FOUND)
     form = negotiated(request, _FORMS)
-    match form:
-        case "application/json":
-            text = json_of(current.file, by_alias=True, exclude_unset=True)
-        case "text/markdown":
-            text = as_markdown(current, rule_set.origins[rule_id])
-        case "text/html":
-            return pages.read(
-                current.file.title, as_page(current, rule_set.origins[rule_id]), 1, request.app.state.links
-            )
-        case _:
-            text = as_yaml(current)
-    return written(text, form)
+    origin = rule_set.origins[rule_id]
+    if form == HTML:
+        return pages.read(current.file.title, as_page(current, origin), 1, request.app.state.links)
+    if form == MARKDOWN:
+        return written(as_markdown(current, origin), form)
+    if form == JSON:
+        return written(json_of(current.file, by_alias=True, exclude_unset=True), form)
+    return written(as_yaml(current), form)
 
 
 @runbooks.get(
     "/runbooks/{alert}",
     response_class=Response,
     summary="What to do about an alert",
-    description="What an alert of Prometheus' rules means, and what to do: where the alert's runbook_url leads. As "
-    "markdown, or as a page, as the Accept header asks.",
     response_description="The runbook.",
     responses=documented(
-        {404: "no alert InnoDBDowm; did you mean InnoDBDown?", 406: f"there are {', '.join(_RUNBOOK_FORMS)}"},
+        {404: "no alert InnoDBDowm; did you mean InnoDBDown?"},
+        offers=_RUNBOOK_FORMS,
         content=examples.runbook(),
     ),
 )
 def runbook(  # in a thread: it reads a file
     request: Request, alert: Annotated[str, Path(description="Its name.", examples=["InnoDBDown"])]
 ) -> Response:
-    """The runbook in the form that is accepted best."""
+    """What an alert of Prometheus' rules means, and what to do: where the alert's runbook_url leads.
+
+    As markdown, or as a page, as the Accept header asks.
+    """
     form, known = negotiated(request, _RUNBOOK_FORMS), read_runbooks()
     if alert not in known:
-        raise HTTPException(HTTPStatus.NOT_FOUND, f"no alert {alert}; {near(alert, known)}")
-    if form == "text/html":
+        raise unknown("alert", alert, known, HTTPStatus.NOT_FOUND)
+    if form == HTML:
         return pages.read(alert, html.from_markdown(known[alert]), 1, request.app.state.links)
     return written(known[alert], form)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from advisor.contract.recommendation import Advice
+from advisor.contract.recommendation import Advice, Recommendation
+from advisor.http.answers import HTML, JSON, MARKDOWN, PLAIN
 from advisor.ledger.history import History
 from advisor.pool.curve import MissCurve
 from advisor.render import advice as documents
 from advisor.render import models, outcomes, text
+from advisor.render.blocks import TextDocument
 from advisor.render.markdown import markdown
 from advisor.rules import page
 from advisor.rules.check import Rule
@@ -22,10 +25,9 @@ OVERVIEW, RELOADED, RULES, SNAPSHOT, WHAT_IF, SWEEP, SETTINGS = (
 )
 EVENTS, SERIES, STATE = (_READ[name] for name in ("events", "series", "state"))
 _ADVICE = _READ["advice"]
-_FOUND = _ADVICE["recommendations"][0]
-FINGERPRINT: str = _FOUND["fingerprint"]
+_FINDING = _ADVICE["recommendations"][0]
+FINGERPRINT: str = _FINDING["fingerprint"]
 _REASON = "the fingerprint a63178a321b3b23c is suppressed until 2026-12-31: the nightly report, on purpose"
-_ASIDE = {"recommendation": _FOUND, "reason": _REASON}
 
 
 def _text(example: str) -> dict[str, Any]:
@@ -37,74 +39,63 @@ PAGE = _text("<!doctype html>")
 """A page for people."""
 
 
+def _content(named: Mapping[str, Any], document: TextDocument) -> dict[str, Any]:
+    """JSON answers by name, and the document of the first one as plain text and as markdown."""
+    return {
+        JSON: {"examples": {name: {"value": value} for name, value in named.items()}},
+        PLAIN: _text(text.text(document)),
+        MARKDOWN: _text(markdown(document)),
+    }
+
+
 def advice() -> dict[str, Any]:
     """Content of /advise by media type."""
-    shown = Advice.model_validate(_ADVICE)
-    return {
-        "application/json": {
-            "examples": {
-                "a setting to change": {"value": _ADVICE},
-                "rules that could not see": {"value": _READ["blind"]},
-            }
-        },
-        "text/html": PAGE,
-        "text/plain": _text(text.text(documents.advice(shown))),
-        "text/markdown": _text(markdown(documents.advice(shown))),
-    }
+    named = {"a setting to change": _ADVICE, "rules that could not see": _READ["blind"]}
+    return {**_content(named, documents.advice(Advice.model_validate(_ADVICE))), HTML: PAGE}
 
 
 def finding() -> dict[str, Any]:
     """Content of /advise/{fingerprint} by media type."""
-    [shown] = Advice.model_validate(_ADVICE).recommendations
-    return {
-        "application/json": {
-            "examples": {"made": {"value": _FOUND}, "set aside": {"value": _ASIDE}, "gone": {"value": _READ["gone"]}}
-        },
-        "text/plain": _text(text.text(documents.finding(shown))),
-        "text/markdown": _text(markdown(documents.finding(shown))),
-    }
+    aside = {"recommendation": _FINDING, "reason": _REASON}
+    named = {"made": _FINDING, "set aside": aside, "gone": _READ["gone"]}
+    return _content(named, documents.finding(Recommendation.model_validate(_FINDING)))
 
 
 def history() -> dict[str, Any]:
     """Content of /history by media type."""
-    shown = History.model_validate(_READ["history"])
-    return {
-        "application/json": {"example": _READ["history"]},
-        "text/plain": _text(text.text(outcomes.history(shown))),
-        "text/markdown": _text(markdown(outcomes.history(shown))),
-        "text/html": PAGE,
-    }
+    answer = _READ["history"]
+    return {**_content({"a change": answer}, outcomes.history(History.model_validate(answer))), HTML: PAGE}
 
 
 def curve() -> dict[str, Any]:
     """Content of /curve by media type."""
-    shown = MissCurve.model_validate(_READ["curve"])
+    answer = _READ["curve"]
     return {
-        "application/json": {"example": _READ["curve"]},
+        JSON: {"example": answer},
         "image/svg+xml": _text('<svg xmlns="http://www.w3.org/2000/svg">…</svg>'),
-        "text/plain": _text(text.text(models.curve(shown))),
+        PLAIN: _text(text.text(models.curve(MissCurve.model_validate(answer)))),
     }
 
 
 def statements() -> dict[str, Any]:
     """Content of /statements by media type."""
-    shown = {"a scanned table": _READ["statements"], "without performance_schema": _READ["no_statements"]}
-    return {"application/json": {"examples": {name: {"value": value} for name, value in shown.items()}}}
+    named = {"a scanned table": _READ["statements"], "without performance_schema": _READ["no_statements"]}
+    return {JSON: {"examples": {name: {"value": value} for name, value in named.items()}}}
 
 
 def runbook() -> dict[str, Any]:
     """Content of /runbooks/{alert} by media type."""
-    text = _text(_READ["runbook"])
-    return {"text/markdown": text, "text/plain": text, "text/html": PAGE}
+    markdown_text = _text(_READ["runbook"])
+    return {MARKDOWN: markdown_text, PLAIN: markdown_text, HTML: PAGE}
 
 
-def rule(shown: Rule, as_yaml: str) -> dict[str, Any]:
+def rule(in_force: Rule, as_yaml: str) -> dict[str, Any]:
     """Content of /rules/{id} by media type, of one of the rules in force."""
-    content = shown.file.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    content = in_force.file.model_dump(mode="json", by_alias=True, exclude_unset=True)
     return {
-        "application/json": {"example": content},
+        JSON: {"example": content},
         "application/yaml": _text(as_yaml),
-        "text/plain": _text(as_yaml),
-        "text/markdown": _text(page.markdown(shown)),
-        "text/html": PAGE,
+        PLAIN: _text(as_yaml),
+        MARKDOWN: _text(page.markdown(in_force)),
+        HTML: PAGE,
     }

@@ -76,7 +76,7 @@ async def root() -> Response:
     "browser.",
     response_model=ServedReport,
     response_description="The last report, and its age.",
-    responses=documented({406: f"there are {', '.join(_FORMS)}", 503: _STARTING}),
+    responses=documented({503: _STARTING}, offers=_FORMS),
 )
 async def fleet(request: Request, watch: TheWatch) -> Response:
     """The last report."""
@@ -97,10 +97,10 @@ async def fleet(request: Request, watch: TheWatch) -> Response:
     responses=documented(
         {
             404: "no server db-1; did you mean eu/shop/db-1, or eu/shop/db-10?",
-            406: f"there are {', '.join(_FORMS)}",
             422: "no rule scan-exceeds-old: no finding is of it, and /rules/scan-exceeds-old is not there",
             503: _STARTING,
-        }
+        },
+        offers=_FORMS,
     ),
 )
 async def advise(

@@ -82,12 +82,14 @@ TheExposed = Annotated[Exposed, of_application("exposed")]
 @liveness.get(
     "/healthz",
     summary="Whether the sidecar lives",
-    description="For a liveness probe: it does not depend on the server.",
     response_description="It does.",
     responses={**OK, **documented({503: _DIED})},
 )
 async def healthz(request: Request) -> str:
-    """The process answers, and what runs in its background has not failed."""
+    """For a liveness probe: it does not depend on the server.
+
+    A failure of what runs in the background ends it.
+    """
     running: list[asyncio.Task[None]] = request.app.state.running
     if any(task.done() and not task.cancelled() and task.exception() is not None for task in running):
         raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, _DIED)
@@ -97,12 +99,11 @@ async def healthz(request: Request) -> str:
 @router.get(
     "/readyz",
     summary="Whether it sees the server",
-    description="For a readiness probe: ready once a collection reached the server, until one does not.",
     response_description="It does.",
     responses={**OK, **documented({503: UNSEEN})},
 )
 async def readyz(service: TheService) -> str:
-    """The server can be reached."""
+    """For a readiness probe: ready once a collection reached the server, until one does not."""
     if service.source.latest is None:
         raise service.unseen
     return "ok\n"
@@ -112,8 +113,6 @@ async def readyz(service: TheService) -> str:
     "/metrics",
     response_class=PlainTextResponse,
     summary="Prometheus metrics",
-    description="What the server is doing, and what the rules say, for Prometheus: OpenMetrics for those who "
-    "prefer it, else the classic text format. Does not wait for the models.",
     response_description="The exposition.",
     responses=documented(
         content={
@@ -123,5 +122,8 @@ async def readyz(service: TheService) -> str:
     ),
 )
 async def metrics(request: Request, exposed: TheExposed) -> Response:
-    """All families."""
+    """What the server is doing, and what the rules say, for Prometheus.
+
+    OpenMetrics for those who prefer it, else the classic text format. Does not wait for the models.
+    """
     return await exposed.answer(request)

@@ -82,7 +82,6 @@ class SweepQuestion(BaseModel):
     "/whatif",
     dependencies=[costly(2, model=True)],
     summary="What a change of settings would do",
-    description="Asks the model of the pool, with the load that explains what was watched. Nothing is changed.",
     response_description="For every scanned table the pages read now and then, and what the hot set would lose.",
     responses=documented(
         {
@@ -94,7 +93,10 @@ class SweepQuestion(BaseModel):
     ),
 )
 async def whatif(question: Question, query: TheLookBack, service: TheService) -> WhatIf:
-    """The model's answer."""
+    """Asks the model of the pool, with the load that explains what was watched.
+
+    Nothing is changed.
+    """
     return await service.ask(lambda window, loads: what_if(window, question.set, loads), query.window)
 
 
@@ -102,8 +104,6 @@ async def whatif(question: Question, query: TheLookBack, service: TheService) ->
     "/whatif/sweep",
     dependencies=[costly(1, model=True)],
     summary="What each value of a setting would do",
-    description="Asks the model for values that spread over the setting's range, coarse at first. Predictions are kept "
-    "while the fit holds, so the same question again costs next to nothing. Nothing is changed.",
     response_description="For every scanned table, and for everything else, a number for each of the values.",
     responses=documented(
         {
@@ -115,7 +115,10 @@ async def whatif(question: Question, query: TheLookBack, service: TheService) ->
     ),
 )
 async def sweep(question: SweepQuestion, query: TheLookBack, service: TheService) -> Sweep:
-    """The model's answers."""
+    """Asks the model for values that spread over the setting's range, coarse at first.
+
+    Predictions are kept while the fit holds, so the same question again costs next to nothing. Nothing is changed.
+    """
 
     def ask(window: Window, loads: Loads) -> Sweep:
         return sweeps.sweep(
@@ -135,12 +138,14 @@ async def sweep(question: SweepQuestion, query: TheLookBack, service: TheService
     "/whatif/settings",
     dependencies=[costly(1, model=True)],
     summary="The settings that the model answers for",
-    description="Each with its value now, and the range of a sweep. The model itself is not asked.",
     response_description="The settings that this server has.",
     responses=documented({422: "window must be greater than 0", 503: UNSEEN}, answer=examples.SETTINGS),
 )
 async def settings(query: TheLookBack, service: TheService) -> SettingRanges:
-    """Their ranges."""
+    """Each with its value now, and the range of a sweep.
+
+    The model itself is not asked.
+    """
     return await asyncio.to_thread(ranges, await service.window(query.window))
 
 
@@ -148,22 +153,23 @@ async def settings(query: TheLookBack, service: TheService) -> SettingRanges:
     "/curve",
     dependencies=[costly(2, model=True)],
     summary="Reads with other sizes of the buffer pool",
-    description="For a row of sizes the pages read a second to expect, with the fewest and the most that explain what"
-    " was watched, in all and by table. The last answer for some minutes, else worked out anew. JSON, an SVG picture or"
-    " plain text, as the Accept header asks; the picture to a browser.",
     response_model=MissCurve,
     response_description="The miss curve.",
     responses=documented(
         {
-            406: f"there are {', '.join(_FORMS)}",
             422: "window must be greater than 0",
             503: "there is no miss curve: the accesses to tables are not known: performance_schema is OFF",
         },
+        offers=_FORMS,
         content=examples.curve(),
     ),
 )
 async def curve(request: Request, query: TheLookBack, service: TheService) -> Response:
-    """The curve."""
+    """For a row of sizes the pages read a second to expect, with the fewest and the most, by table and in all.
+
+    The fewest and the most are those that explain what was watched. The last answer for some minutes, else worked out
+    anew. JSON, an SVG picture or plain text, as the Accept header asks; the picture to a browser.
+    """
     form = negotiated(request, (*_FORMS, HTML))
     form = SVG if form == HTML else form
     try:

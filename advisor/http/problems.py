@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from advisor.advice.service import Unseen
 from advisor.contract.visible import visible
-from advisor.http.answers import Json
+from advisor.http.answers import Json, unacceptable
 from advisor.pool.errors import Refused, Unanswerable
 
 log = logging.getLogger(__name__)
@@ -53,6 +53,7 @@ class ProblemDetails(BaseModel):
 def documented(
     examples: Mapping[int, str] = types.MappingProxyType({}),
     *,
+    offers: Sequence[str] = (),
     answer: Any = None,
     content: Mapping[str, Any] | None = None,
 ) -> dict[int | str, dict[str, Any]]:
@@ -60,6 +61,7 @@ def documented(
 
     Args:
         examples: Of its problems, the detail of each.
+        offers: The media types between which the header Accept chooses.
         answer: An example of its JSON; None to show none.
         content: The same of its other media types, as OpenAPI has them.
     """
@@ -69,19 +71,23 @@ def documented(
 
     forms = {**({} if answer is None else {"application/json": {"example": answer}}), **(content or {})}
     answers: dict[int | str, dict[str, Any]] = {200: {"content": forms}} if forms else {}
+    details = {**examples, 406: unacceptable(offers)} if offers else examples
     answers |= {
         status: {"description": HTTPStatus(status).phrase, "content": shown(status, detail)}
-        for status, detail in examples.items()
+        for status, detail in details.items()
     }
     answers["default"] = {"description": "Any other problem", "content": shown(500, _UNEXPECTED)}
     return answers
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """The names that are close, else all: ``did you mean x?`` or ``there are x, y``."""
+def unknown(
+    what: str, name: str, known: Iterable[str], status: HTTPStatus = HTTPStatus.UNPROCESSABLE_ENTITY
+) -> HTTPException:
+    """The problem of a name of nothing, with the known names that are close, else with all."""
     names = list(known)
     close = difflib.get_close_matches(name, names)
-    return f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
+    others = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
+    return HTTPException(status, f"no {what} {name}; {others}")
 
 
 def unexpected(error: Exception) -> HTTPException:

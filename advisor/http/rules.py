@@ -56,14 +56,15 @@ class Rules(Frozen):
 @router.get(
     "/rules",
     summary="The rules in force",
-    description="Every rule with its severity, where it comes from, and what it says of the server now. "
-    "A browser gets a page.",
     response_model=Rules,
     response_description="The rules, by id.",
     responses=documented(answer=examples.RULES, content={"text/html": examples.PAGE}),
 )
 async def rules(request: Request, response: Response, service: TheService) -> Rules | Response:
-    """The rules by id, or a page of them."""
+    """Every rule with its severity, where it comes from, and what it says of the server now.
+
+    A browser gets a page.
+    """
     assessment: Assessment | None = None
     with contextlib.suppress(Unseen):
         assessment = await service.assessment()
@@ -90,14 +91,15 @@ class Reloaded(Frozen):
     "/-/reload",
     dependencies=[costly(4)],
     summary="Load the rules anew",
-    description="Reads the rule files and the configuration again. If anything in them is wrong nothing changes, "
-    "and the answer says where: file, line and column. SIGHUP does the same, and so, within ten seconds, does a "
-    "change of the files.",
     response_description="They are in force.",
     responses=documented({400: "rules/my-rule.yaml:7:3: whn: there is no such key"}, answer=examples.RELOADED),
 )
 async def reload(service: TheService) -> Reloaded:
-    """Load the rules again."""
+    """Reads the rule files and the configuration again.
+
+    If anything in them is wrong nothing changes, and the answer says where: file, line and column. SIGHUP does the
+    same, and so, within ten seconds, does a change of the files.
+    """
     try:
         await asyncio.to_thread(service.rules.reload)
     except FileError as error:

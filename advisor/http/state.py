@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from advisor.advice import state as states
@@ -17,7 +16,7 @@ from advisor.http import examples, pages
 from advisor.http.answers import NEGOTIATED, Json, as_json, wants_page
 from advisor.http.foundation import LookBack, TheLookBack, TheService
 from advisor.http.limits import costly
-from advisor.http.problems import UNSEEN, documented, near
+from advisor.http.problems import UNSEEN, documented, unknown
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.overview.overview import Overview
 from advisor.overview.statements import TableStatements
@@ -62,13 +61,14 @@ class StatementsQuery(BaseModel):
 @router.get(
     "/snapshot",
     summary="Everything known, and why the rest is not",
-    description="The newest collection: every section that could be read, and for each of the others the reason "
-    "and the cure. A browser gets a page.",
     response_description="The newest snapshot.",
     responses=documented({503: UNSEEN}, answer=examples.SNAPSHOT, content={"text/html": examples.PAGE}),
 )
 def snapshot(request: Request, service: TheService) -> Response:  # in a thread: of many tables it takes a while
-    """The newest snapshot, or a page of it."""
+    """The newest collection: every section that could be read, and the reason and the cure for the others.
+
+    A browser gets a page.
+    """
     latest = service.source.latest
     if latest is None:
         raise service.unseen
@@ -80,28 +80,31 @@ def snapshot(request: Request, service: TheService) -> Response:  # in a thread:
 @router.get(
     "/state",
     summary="The server, and how the watch goes",
-    description="Which server is watched, whether it can be seen, what the first verdicts wait for, and the number of "
-    "findings. The answer comes from memory: it costs the server nothing, and is there while the server is away.",
     response_model=State,
     response_description="The state now.",
     responses=documented(answer=examples.STATE),
 )
 async def state(service: TheService) -> Response:
-    """The state."""
+    """Which server is watched, what the first verdicts wait for, and the number of findings.
+
+    Also whether the server can be seen. The answer comes from memory: it costs the server nothing, and is there while
+    the server is away.
+    """
     return as_json(states.state(service))
 
 
 @router.get(
     "/events",
     summary="What happened lately",
-    description="Restarts, changed settings, rules that were loaded anew, and the server's absences, over the last "
-    "hour; oldest first. The answer comes from memory.",
     response_model=Events,
     response_description="The events.",
     responses=documented({422: "window must be greater than 0"}, answer=examples.EVENTS),
 )
 async def events(query: TheLookBack, service: TheService) -> Response:
-    """The events of the window."""
+    """Restarts, changed settings, loaded rules and the server's absences of the last hour, oldest first.
+
+    The answer comes from memory.
+    """
     return as_json(Events(events=tuple(service.timeline.events(_begin(query, service)))))
 
 
@@ -109,18 +112,19 @@ async def events(query: TheLookBack, service: TheService) -> Response:
     "/series",
     dependencies=[costly(1)],
     summary="What the server did lately, as series",
-    description="Numbers of the snapshots of the last hour, oldest first; what the server counts, as a rate. The "
-    "answer comes from memory.",
     response_model=SeriesAnswer,
     response_description="Series over the same times.",
     responses=documented({422: "no series made_yung; did you mean made_young?"}, answer=examples.SERIES),
 )
 async def series(query: Annotated[SeriesQuery, Query()], service: TheService) -> Response:
-    """The series that are asked for."""
+    """Numbers of the snapshots of the last hour, oldest first; what the server counts, as a rate.
+
+    The answer comes from memory.
+    """
     names = tuple(QUANTITIES) if query.names is None else tuple(name.strip() for name in query.names.split(","))
     for name in names:
         if name not in QUANTITIES:
-            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"no series {name}; {near(name, QUANTITIES)}")
+            raise unknown("series", name, QUANTITIES)
     history, since = tuple(service.source.history), _begin(query, service)
     return as_json(await asyncio.to_thread(numbers.series, history, names, since, query.points))
 
@@ -129,10 +133,6 @@ async def series(query: Annotated[SeriesQuery, Query()], service: TheService) ->
     "/overview",
     dependencies=[costly(2, only_with="window")],
     summary="What the server does now",
-    description="What the newest snapshots say of the buffer pool instances, the indexes in them, the tables that are"
-    " read and scanned, the change buffer, the parallel readers and index builds; rates over the last minutes, or the"
-    " window. The answer comes from memory: it costs the server nothing, and while the server is away it is the last"
-    " one.",
     response_model=Overview,
     response_description="Null where a source is not known; lacks says why.",
     responses=documented(
@@ -140,7 +140,11 @@ async def series(query: Annotated[SeriesQuery, Query()], service: TheService) ->
     ),
 )
 async def overview(query: TheLookBack, service: TheService) -> Response:
-    """The overview."""
+    """What the newest snapshots say of the pool, the indexes in it, tables, change buffer, readers and builds.
+
+    By buffer pool instance, and for tables that are read and scanned. Rates are over the last minutes, or the window.
+    The answer comes from memory: it costs the server nothing, and while the server is away it is the last one.
+    """
     return as_json(await service.overview(query.window or RECENT_SECONDS))
 
 
@@ -148,14 +152,16 @@ async def overview(query: TheLookBack, service: TheService) -> Response:
     "/statements",
     dependencies=[costly(2)],
     summary="The statements behind a table",
-    description="The normalised statements that name the table, by performance_schema's digests: those without an index"
-    " first, then the ones that take the most time. The server is asked, at most once in ten seconds for a table.",
     response_model=TableStatements,
     response_description="Empty where no statement is known; lacks says why.",
     responses=documented({422: "table is missing"}, content=examples.statements()),
 )
 async def statements(query: Annotated[StatementsQuery, Query()], service: TheService) -> Response:
-    """The statements."""
+    """The normalised statements that name the table, by performance_schema's digests.
+
+    Those without an index come first, then the ones that take the most time. The server is asked at most once in ten
+    seconds for a table.
+    """
     return as_json(await service.statements(Table(query.schema_, query.table)))
 
 

@@ -148,7 +148,10 @@ def test_the_form_is_the_one_accepted_best(unlike: InProcess, accept: str, form:
 @pytest.mark.parametrize("accept", ["image/png", "application/json;q=0", "application/*;q=0, text/*;q=0.0", "json"])
 def test_where_no_form_is_accepted_it_says_which_there_are(replaying: InProcess, accept: str) -> None:
     response = replaying.get("/advise", headers={"Accept": accept})
-    assert problem(response) == (406, "there are application/json, text/plain, text/markdown, text/html")
+    assert problem(response) == (
+        406,
+        "not acceptable; available: application/json, text/plain, text/markdown, text/html",
+    )
     assert "Accept" in response.headers["vary"].split(", ")
 
 

@@ -101,7 +101,7 @@ async def test_a_window_is_looked_back_to(client: httpx.AsyncClient) -> None:
         assert problem(await client.get(f"/curve?{query}"))[0] == 422
     assert problem(await client.get("/curve", headers={"Accept": "image/png"})) == (
         406,
-        "there are application/json, image/svg+xml, text/plain, text/html",
+        "not acceptable; available: application/json, image/svg+xml, text/plain, text/html",
     )
 
 

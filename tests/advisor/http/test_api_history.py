@@ -122,7 +122,7 @@ def test_the_form_is_what_the_client_accepts(sidecar: InProcess, accept: str, fo
         assert response.text == markdown(outcomes.history(said))
     assert problem(sidecar.get("/history", headers={"Accept": "image/png"})) == (
         406,
-        "there are application/json, text/plain, text/markdown, text/html",
+        "not acceptable; available: application/json, text/plain, text/markdown, text/html",
     )
 
 

@@ -112,7 +112,7 @@ def test_a_rule_as_markdown_is_its_page(unlike: InProcess) -> None:
 
 
 def test_an_unknown_form_of_a_rule_is_a_problem(unlike: InProcess) -> None:
-    said = "there are application/json, application/yaml, text/plain, text/markdown, text/html"
+    said = "not acceptable; available: application/json, application/yaml, text/plain, text/markdown, text/html"
     assert problem(unlike.get(f"/rules/{SCAN}", headers={"Accept": "image/png"})) == (406, said)
 
 
