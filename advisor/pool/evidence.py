@@ -12,7 +12,7 @@ from advisor.observe.window import Window, total
 from advisor.overview.residents import resident_pages
 from advisor.pool.errors import Unanswerable
 from advisor.pool.load import OTHERS, TableReads, residents_known
-from advisor.pool.scanned import Scanned, scanned
+from advisor.pool.scanned import ScannedPool, scanned
 from advisor.pool.settings import POOL_SIZE
 from advisor.pool.steady import Sublists
 from advisor.pool.tables import is_full, kept_free, read_by_scans
@@ -86,7 +86,7 @@ class PoolEvidence:
     held: Sublists
     tables: Mapping[str, TableReads]
     resting: Mapping[str, TableReads]
-    scanned: Scanned
+    scanned: ScannedPool
     made_young: float
     reads: float
     unexplained: float

@@ -16,7 +16,7 @@ from advisor.models.lru.scenario import MOST_PAGES
 from advisor.pool import bounds
 from advisor.pool.evidence import PoolEvidence
 from advisor.pool.load import SmoothLoad, load
-from advisor.pool.scanned import Prediction, Scanned, begun, predict
+from advisor.pool.scanned import Prediction, ScannedPool, begun, predict
 
 MOST_LOADS = 8
 """That are kept: windows of several lengths are judged."""
@@ -75,7 +75,7 @@ class FittedLoad:
     hurried: bool
     kept: tuple[Pages, ...]
     lookups: tuple[tuple[Pages, ...], ...]
-    scanned: Scanned
+    scanned: ScannedPool
     predictions: dict[Question, Prediction] = field(default_factory=dict)
 
     def predict(

@@ -14,11 +14,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from advisor.models.lru.popularity import Pages
 from advisor.pool.search import Point, root, search
-from advisor.pool.steady import Regime, SteadyState, Sublists
+from advisor.pool.steady import LARGEST_EXPONENT, LEAST_READS, Stay, SteadyState, Sublists, stays
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +31,8 @@ class _Grid:
             more often never leaves.
         widest: Standard deviation of the logarithm of rates: pages differ by e ** 30 then.
         close: Accuracy of a table's two numbers.
-        all: Share of a table's pages that counts as all of them.
-        none: Pages that count as none.
-        largest: exp of more overflows.
+        whole: Share of a table's pages that counts as all of them.
+        fewest: Pages that count as none.
         longest: Logarithm of seconds.
         merged: Logarithm of how often a page is asked for while it stays: pages on one side of it have one fate.
     """
@@ -46,9 +44,8 @@ class _Grid:
     often: float = 40.0
     widest: float = 9.0
     close: float = 1e-4
-    all: float = 0.9995
-    none: float = 0.5
-    largest: float = 700.0
+    whole: float = 0.9995
+    fewest: float = 0.5
     longest: float = 30.0
     merged: int = 4
 
@@ -57,8 +54,6 @@ _GRID = _Grid()
 MOST_TABLES = 12
 """Tables with a distribution of their own, those with the most reads; the others have one."""
 OTHERS = "(other tables)"
-_LEAST = 1e-9
-"""Pages a second: less is none."""
 
 
 def _distribution() -> Sequence[tuple[float, float]]:
@@ -89,21 +84,6 @@ class TableReads:
 
 
 @dataclass(frozen=True, slots=True)
-class Popularity:
-    """A table's rates: logarithms of their median and the standard deviation of these."""
-
-    pages: float
-    median: float
-    spread: float
-
-    def groups(self) -> list[Pages]:
-        """The pages, in groups of the same rate."""
-        return [
-            Pages(self.pages * weight, math.exp(self.median + self.spread * node)) for node, weight in _DISTRIBUTION
-        ]
-
-
-@dataclass(frozen=True, slots=True)
 class SmoothLoad:
     """Popularity of the pages of each table.
 
@@ -120,15 +100,15 @@ class SmoothLoad:
     def times(self, name: str, then: SteadyState) -> float:
         """How many times as much is read of a table, or of the tables that it is one of, as today."""
         own = self._own(name)
-        return math.fsum(then.reads[own]) / max(math.fsum(self.state.reads[own]), _LEAST)
+        return math.fsum(then.reads[own]) / max(math.fsum(self.state.reads[own]), LEAST_READS)
 
     def first(self, name: str, seconds: float) -> float:
         """Share of a table's reads that are of pages that were not asked for in so many seconds before."""
         own = self._own(name)
         first = math.fsum(
-            pages * rate * math.exp(-min(rate * seconds, _GRID.largest)) for pages, rate in self.groups[own]
+            pages * rate * math.exp(-min(rate * seconds, LARGEST_EXPONENT)) for pages, rate in self.groups[own]
         )
-        return min(1.0, first / max(math.fsum(self.state.reads[own]), _LEAST))
+        return min(1.0, first / max(math.fsum(self.state.reads[own]), LEAST_READS))
 
     def merged(self) -> tuple[Pages, ...]:
         """All pages in a few groups, the most popular first."""
@@ -162,44 +142,52 @@ def load(
     Returns:
         None where no such load has a steady state of the list.
     """
-    if not residents_known(tables.values()):
-        some = {OTHERS: _as_one(tables.values(), min(held.young + held.old, _pages(tables.values())))}
-    else:
-        ranked = sorted(tables, key=lambda name: tables[name].reads, reverse=True)
-        some = {name: tables[name] for name in ranked[:MOST_TABLES]}
-        if rest := [tables[name] for name in ranked[MOST_TABLES:]]:
-            some[OTHERS] = _as_one(rest, math.fsum(table.resident or 0.0 for table in rest))
+    ranked = _ranked(tables, held)
     read = math.fsum(table.reads for table in tables.values())
     if read <= 0.0 or made_young <= 0.0 or min(held.old, held.young) <= 0.0:
         return None
 
-    def evaluate(at: Point) -> tuple[Point, tuple[list[Popularity], Regime, SteadyState]]:
+    def evaluate(at: Point) -> tuple[Point, tuple[_StayTable, list[tuple[float, float]], SteadyState]]:
         check_time()
         old_seconds, young_seconds = (math.exp(min(max(logarithm, -_GRID.longest), _GRID.longest)) for logarithm in at)
-        regime = Regime(held, old_seconds, young_seconds, read)
-        stays = _Stays(regime, old_seconds, young_seconds)
+        by_rate = _StayTable(stays(held, old_seconds, young_seconds, read), old_seconds, young_seconds)
         young = promoted = 0.0
-        fitted = [stays.fit(table) for table in some.values()]
-        for popularity in fitted:
-            stay = stays.mean(popularity.median, popularity.spread)
-            young += popularity.pages * stay.young
-            promoted += popularity.pages * stay.made_young
-        error = math.log(held.young / max(young, _LEAST)), math.log(made_young / max(promoted, _LEAST))
-        return error, (fitted, regime, SteadyState(read, promoted, old_seconds, young_seconds, ()))
+        fitted = [by_rate.popularity(table) for table in ranked.values()]
+        for table, (median, spread) in zip(ranked.values(), fitted, strict=True):
+            mean = by_rate.mean(median, spread)
+            young += table.pages * mean.young
+            promoted += table.pages * mean.made_young
+        error = math.log(held.young / max(young, LEAST_READS)), math.log(made_young / max(promoted, LEAST_READS))
+        return error, (by_rate, fitted, SteadyState(read, promoted, old_seconds, young_seconds, ()))
 
     seconds = math.log(held.old / (read + made_young))
     solution = search(evaluate, (seconds, seconds))
     if solution is None:
         return None
-    fitted, regime, state = solution
-    groups = [group for popularity in fitted for group in popularity.groups()]
-    reads = tuple(group.pages * regime.of(group.rate).read for group in groups)
-    return SmoothLoad(list(some), groups, replace(state, read=math.fsum(reads), reads=reads))
+    by_rate, fitted, state = solution
+    groups = [
+        Pages(table.pages * weight, math.exp(median + spread * node))
+        for table, (median, spread) in zip(ranked.values(), fitted, strict=True)
+        for node, weight in _DISTRIBUTION
+    ]
+    reads = tuple(group.pages * by_rate.stay(group.rate).read for group in groups)
+    return SmoothLoad(list(ranked), groups, replace(state, read=math.fsum(reads), reads=reads))
 
 
 def residents_known(tables: Collection[TableReads]) -> bool:
     """Whether the server tells what the pool holds of each of these tables."""
     return all(table.resident is not None for table in tables)
+
+
+def _ranked(tables: Mapping[str, TableReads], held: Sublists) -> dict[str, TableReads]:
+    """The tables with a distribution of their own, those with the most reads first, and the others as one."""
+    if not residents_known(tables.values()):
+        return {OTHERS: _as_one(tables.values(), min(held.young + held.old, _pages(tables.values())))}
+    names = sorted(tables, key=lambda name: tables[name].reads, reverse=True)
+    ranked = {name: tables[name] for name in names[:MOST_TABLES]}
+    if rest := [tables[name] for name in names[MOST_TABLES:]]:
+        ranked[OTHERS] = _as_one(rest, math.fsum(table.resident or 0.0 for table in rest))
+    return ranked
 
 
 def _as_one(tables: Collection[TableReads], resident: float) -> TableReads:
@@ -210,61 +198,51 @@ def _pages(tables: Collection[TableReads]) -> float:
     return math.fsum(table.pages for table in tables)
 
 
-class _Mean(NamedTuple):
-    """What a table's page does on average: shares of the time in the pool and in the young sublist, and a second."""
+class _StayTable:
+    """What pages do, by the logarithm of their rate, worked out once for many tables."""
 
-    resident: float
-    young: float
-    read: float
-    made_young: float
-
-
-class _Stays:
-    """What pages do in a regime, by the logarithm of their rate, worked out once for many tables."""
-
-    def __init__(self, regime: Regime, old_seconds: float, young_seconds: float) -> None:
+    def __init__(self, stay: Callable[[float], Stay], old_seconds: float, young_seconds: float) -> None:
+        self.stay = stay
         self._slowest = math.log(_GRID.rarely / (old_seconds + young_seconds))
         fastest = math.log(_GRID.often / min(old_seconds, young_seconds))
-        stays = [
-            regime.of(math.exp(self._slowest + _GRID.step * number))
+        self._stays = [
+            stay(math.exp(self._slowest + _GRID.step * number))
             for number in range(2 + math.ceil((fastest - self._slowest) / _GRID.step))
         ]
-        self._known = [(stay.old + stay.young, stay.young, stay.read, stay.made_young) for stay in stays]
 
-    def mean(self, median: float, spread: float) -> _Mean:
-        """Over a lognormal distribution of rates."""
-        known, last = self._known, len(self._known) - 2
+    def mean(self, median: float, spread: float) -> Stay:
+        """What a page does on average over a lognormal distribution of rates: logarithms of median and deviation."""
+        stays, last = self._stays, len(self._stays) - 2
+        slowest, fastest = stays[0], stays[-1]
         resident = young = read = made_young = 0.0
         for node, weight in _DISTRIBUTION:
             at = (median + spread * node - self._slowest) / _GRID.step
             number = int(at)
-            if at <= 0.0:  # read whenever it is asked for
-                part = weight * math.exp(max(at * _GRID.step, -_GRID.largest))
-                resident += part * known[0][0]
-                read += part * known[0][2]
+            if at <= 0.0:  # read whenever it is asked for, and never young
+                part = weight * math.exp(max(at * _GRID.step, -LARGEST_EXPONENT))
+                resident += part * slowest.resident
+                read += part * slowest.read
             elif number > last:
-                resident += weight * known[-1][0]
-                young += weight * known[-1][1]
-                made_young += weight * known[-1][3]
+                resident += weight * fastest.resident
+                young += weight * fastest.young
+                made_young += weight * fastest.made_young
             else:
-                part, low, high = at - number, known[number], known[number + 1]
-                resident += weight * (low[0] + part * (high[0] - low[0]))
-                young += weight * (low[1] + part * (high[1] - low[1]))
-                read += weight * (low[2] + part * (high[2] - low[2]))
-                made_young += weight * (low[3] + part * (high[3] - low[3]))
-        return _Mean(resident, young, read, made_young)
+                part, low, high = at - number, stays[number], stays[number + 1]
+                resident += weight * (low.resident + part * (high.resident - low.resident))
+                young += weight * (low.young + part * (high.young - low.young))
+                read += weight * (low.read + part * (high.read - low.read))
+                made_young += weight * (low.made_young + part * (high.made_young - low.made_young))
+        return Stay(resident, young, read, made_young)
 
-    def fit(self, table: TableReads) -> Popularity:
-        """The distribution by what is read of a table, and by what the pool holds of it."""
-        share = min(max((table.resident or 0.0) / table.pages, _GRID.none / table.pages), _GRID.all)
-        lowest, highest = (
-            self._slowest - 3.0 * _GRID.widest,
-            self._slowest + _GRID.step * len(self._known) + 3.0 * _GRID.widest,
-        )
+    def popularity(self, table: TableReads) -> tuple[float, float]:
+        """The median and the deviation of a table's rates, as logarithms, by its reads and its pages in the pool."""
+        share = min(max((table.resident or 0.0) / table.pages, _GRID.fewest / table.pages), _GRID.whole)
+        lowest = self._slowest - 3.0 * _GRID.widest
+        highest = self._slowest + _GRID.step * len(self._stays) + 3.0 * _GRID.widest
 
         def median(spread: float) -> float:
             return root(lambda tried: self.mean(tried, spread).resident - share, lowest, highest, _GRID.close)
 
-        wanted = table.reads / table.pages
-        spread = root(lambda tried: wanted - self.mean(median(tried), tried).read, 0.0, _GRID.widest, _GRID.close)
-        return Popularity(table.pages, median(spread), spread)
+        reads = table.reads / table.pages
+        spread = root(lambda tried: reads - self.mean(median(tried), tried).read, 0.0, _GRID.widest, _GRID.close)
+        return median(spread), spread

@@ -15,9 +15,9 @@ from advisor.pool.curve import PoolSize
 from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable, answerable
 from advisor.pool.estimate import Reads, SizeModel
 from advisor.pool.fitting import NEGLIGIBLE, Loads
-from advisor.pool.scanned import Prediction, Scanned
+from advisor.pool.scanned import Prediction, ScannedPool
 from advisor.pool.settings import POOL_SIZE
-from advisor.pool.tables import MOST_TABLES, is_measured, table_name
+from advisor.pool.tables import MOST_SCANNED, is_measured, table_name
 
 
 class PoolModel:
@@ -45,7 +45,7 @@ class PoolModel:
         return SizeModel.of(self.window, self.known, self._loads, self.check_time)
 
     @property
-    def today(self) -> Scanned:
+    def today(self) -> ScannedPool:
         """The pool and its scans today. Raises Unanswerable as ``sizes``."""
         return self.sizes.evidence.scanned
 
@@ -64,7 +64,7 @@ class PoolModel:
         if name in self.today.scans:
             return name
         if is_measured(scan):
-            raise Unanswerable("model", f"the model takes only the {MOST_TABLES} tables with the most scanned pages")
+            raise Unanswerable("model", f"the model takes only the {MOST_SCANNED} tables with the most scanned pages")
         raise Unanswerable("model", f"the facts of the scans of {name} are incomplete")
 
     @answerable()

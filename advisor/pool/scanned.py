@@ -44,7 +44,7 @@ _RESERVED = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Scanned:
+class ScannedPool:
     """The pool and the scans beside the lookups.
 
     Attributes:
@@ -86,7 +86,7 @@ class Scanned:
         kept = {scan.name: scan.kept for scan in self.workload.scans}
         return tuple(_scans(self.scans, kept, threads))
 
-    def same(self, other: Scanned) -> bool:
+    def same(self, other: ScannedPool) -> bool:
         """Whether the settings are those of another one, and the scans about the same."""
         mine, others = (sorted(one.workload.scans, key=_identity) for one in (self, other))
         most = _MOVED * self.pool.pages
@@ -105,7 +105,7 @@ class Scanned:
         )
 
 
-def scanned(window: Window, known: Facts) -> Scanned:
+def scanned(window: Window, known: Facts) -> ScannedPool:
     """The pool and the scans of a window.
 
     Raises:
@@ -120,10 +120,10 @@ def scanned(window: Window, known: Facts) -> Scanned:
     parts = tuple(_scans(scans, kept, settings.get("innodb_parallel_read_threads")))
     workload = Workload(parts, _before(window, pool, sum(scan.pages or 0.0 for scan in scans.values())))
     per_pass = {name: last_pass(scan) for name, scan in scans.items()}
-    return Scanned(server, settings, pool, _reserved(window, pool), scans, left_out, workload, per_pass)
+    return ScannedPool(server, settings, pool, _reserved(window, pool), scans, left_out, workload, per_pass)
 
 
-def begun(today: Scanned, lookups: tuple[Pages, ...], check_time: Callable[[], None]) -> Scanned:
+def begun(today: ScannedPool, lookups: tuple[Pages, ...], check_time: Callable[[], None]) -> ScannedPool:
     """The same, with what the pool holds of the tables to begin with: what the last pass found, or nothing.
 
     Some of both last. What explains the last pass better is how it was.
@@ -131,7 +131,7 @@ def begun(today: Scanned, lookups: tuple[Pages, ...], check_time: Callable[[], N
     scans = tuple(replace(scan, kept=0.0) for scan in today.workload.scans)
     anew = replace(today, workload=replace(today.workload, scans=scans))
 
-    def off(begin: Scanned) -> float:
+    def off(begin: ScannedPool) -> float:
         by_model = predict(begin, lookups, {}, check_time).rates.per_pass
         per_second = today.workload.scans_per_second
         return math.fsum(abs(by_model[name] - pages) * per_second[name] for name, pages in today.per_pass.items())
@@ -157,7 +157,7 @@ class Prediction:
 
 
 def predict(
-    today: Scanned,
+    today: ScannedPool,
     lookups: tuple[Pages, ...],
     changes: Mapping[str, float],
     check_time: Callable[[], None],
@@ -172,7 +172,7 @@ def predict(
         changes: To settings of the model.
         check_time: Called between two simulations; an exception from it ends the work.
         strained: With scanned tables that have grown, and without the pages that the pool may not be able to give to
-            them (`Scanned.reserved`). What only just fits does not fit then.
+            them (``ScannedPool.reserved``). What only just fits does not fit then.
 
     Raises:
         TooManySteps: It would take too long.

@@ -16,19 +16,20 @@ Rates are per second, lengths are pages.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from advisor.models.lru.popularity import Pages
 from advisor.pool.search import Point, search
 
-_LARGEST = 700.0
+LARGEST_EXPONENT = 700.0
 """exp of more overflows."""
+LEAST_READS = 1e-9
+"""Pages a second, or pages: fewer are none."""
 _QUARTER = 0.25
 """Of the young sublist, in evictions: buf_page_peek_if_young."""
-_LEAST = 1e-9
-"""Pages a second: less is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,53 @@ class SteadyState:
     reads: tuple[float, ...]
 
 
+class Stay(NamedTuple):
+    """What a page does, on average over time.
+
+    Attributes:
+        resident: The share of the time that it is in the pool.
+        young: The share of the time that it is in the young sublist.
+        read, made_young: How often a second.
+    """
+
+    resident: float
+    young: float
+    read: float
+    made_young: float
+
+
+def stays(held: Sublists, old_seconds: float, young_seconds: float, read: float) -> Callable[[float], Stay]:
+    """What a page does, by how often a second it is asked for.
+
+    Args:
+        held: The list.
+        old_seconds: How long a page stays in the old sublist if nothing asks for it.
+        young_seconds: The same of the young sublist.
+        read: Pages read a second.
+    """
+    wait = min(held.old_seconds, old_seconds)
+    quarter = _QUARTER * held.young / max(read, LEAST_READS)
+    settled, moved = min(quarter, young_seconds), max(young_seconds - quarter, 0.0)
+
+    def stay(rate: float) -> Stay:
+        if not rate:
+            return Stay(0.0, 0.0, 0.0, 0.0)
+        asked = -math.expm1(-min(rate * (old_seconds - wait), LARGEST_EXPONENT))
+        again = math.exp(-min(rate * old_seconds, LARGEST_EXPONENT))
+        stayed = math.exp(-min(rate * moved, LARGEST_EXPONENT))
+        # A round from one read to the next: once old, and for each return from the young sublist once more; as
+        # often as this happens on average, times the chance that it ends.
+        leaves = stayed * again
+        in_old = leaves * (wait + asked / rate) + asked * stayed * (1.0 - again) / rate
+        in_young = asked * (settled + (1.0 - stayed) / rate)
+        whole = leaves / rate + in_old + in_young
+        if whole <= 0.0:  # asked for so often that it is never read
+            return Stay(1.0, 1.0, 0.0, 0.0)
+        return Stay(in_old / whole + in_young / whole, in_young / whole, leaves / whole, asked * stayed / whole)
+
+    return stay
+
+
 def settle(pages: Sequence[Pages], held: Sublists, near: SteadyState | None = None) -> SteadyState | None:
     """The steady state under these accesses.
 
@@ -78,21 +126,13 @@ def settle(pages: Sequence[Pages], held: Sublists, near: SteadyState | None = No
     size = held.young + held.old
     if whole <= size:
         return SteadyState(0.0, 0.0, math.inf, math.inf, (0.0,) * len(pages))
-    at: Point
-    if near is not None and near.read:
-        at = (math.log(near.old_seconds), math.log(near.young_seconds), math.log(near.read))
-    else:
-        at = _start(whole, asked, size)
-
-    def evaluate(at: Point) -> tuple[Point, SteadyState]:
-        return _evaluate(pages, held, at)
-
-    return search(evaluate, at) or (search(evaluate, _start(whole, asked, size)) if near is not None else None)
-
-
-def _start(whole: float, asked: float, size: float) -> Point:
     seconds = math.log(whole / asked)
-    return (seconds, seconds, math.log(asked * max(1 - size / whole, 0.01)))
+    start: Point = (seconds, seconds, math.log(asked * max(1 - size / whole, 0.01)))
+    evaluate = partial(_evaluate, pages, held)
+    if near is None or not near.read:
+        return search(evaluate, start)
+    nearby = (math.log(near.old_seconds), math.log(near.young_seconds), math.log(near.read))
+    return search(evaluate, nearby) or search(evaluate, start)
 
 
 def _evaluate(pages: Sequence[Pages], held: Sublists, at: Point) -> tuple[Point, SteadyState]:
@@ -100,67 +140,20 @@ def _evaluate(pages: Sequence[Pages], held: Sublists, at: Point) -> tuple[Point,
 
     ``at`` are the logarithms of the two times, and of the pages read a second.
     """
-    old_seconds, young_seconds, guess = (math.exp(min(logarithm, _LARGEST)) for logarithm in at)
-    regime = Regime(held, old_seconds, young_seconds, guess)
+    old_seconds, young_seconds, guess = (math.exp(min(logarithm, LARGEST_EXPONENT)) for logarithm in at)
+    stay_at = stays(held, old_seconds, young_seconds, guess)
     old = young = made_young = 0.0
     reads = []
     for number, rate in pages:
-        stay = regime.of(rate)
-        old += number * stay.old
+        stay = stay_at(rate)
+        old += number * (stay.resident - stay.young)
         young += number * stay.young
         made_young += number * stay.made_young
         reads.append(number * stay.read)
     read = math.fsum(reads)
     error = (
-        math.log(max(old, _LEAST) / held.old),
-        math.log(max(young, _LEAST) / held.young),
+        math.log(max(old, LEAST_READS) / held.old),
+        math.log(max(young, LEAST_READS) / held.young),
         at[2] - math.log(max(read, 1e-300)),
     )
     return error, SteadyState(read, made_young, old_seconds, young_seconds, tuple(reads))
-
-
-class Stay(NamedTuple):
-    """What a page does, on average over time.
-
-    Attributes:
-        old, young: The share of the time that it is in each sublist.
-        read, made_young: How often a second.
-    """
-
-    old: float
-    young: float
-    read: float
-    made_young: float
-
-
-class Regime:
-    """What becomes of a page in a list, by how often it is asked for.
-
-    Args:
-        held: The list.
-        old_seconds, young_seconds: How long a page stays in a sublist if nothing asks for it.
-        read: Pages read a second.
-    """
-
-    def __init__(self, held: Sublists, old_seconds: float, young_seconds: float, read: float) -> None:
-        self._wait = min(held.old_seconds, old_seconds)
-        self._old_seconds = old_seconds
-        quarter = _QUARTER * held.young / max(read, _LEAST)
-        self._settled, self._moved = min(quarter, young_seconds), max(young_seconds - quarter, 0.0)
-
-    def of(self, rate: float) -> Stay:
-        """What a page does that is asked for so often a second."""
-        if not rate:
-            return Stay(0.0, 0.0, 0.0, 0.0)
-        asked = -math.expm1(-min(rate * (self._old_seconds - self._wait), _LARGEST))
-        again = math.exp(-min(rate * self._old_seconds, _LARGEST))
-        stayed = math.exp(-min(rate * self._moved, _LARGEST))
-        # A round from one read to the next: once old, and for each return from the young sublist once more; as
-        # often as this happens on average, times the chance that it ends.
-        leaves = stayed * again
-        in_old = leaves * (self._wait + asked / rate) + asked * stayed * (1.0 - again) / rate
-        in_young = asked * (self._settled + (1.0 - stayed) / rate)
-        whole = leaves / rate + in_old + in_young
-        if whole <= 0.0:  # asked for so often that it is never read
-            return Stay(0.0, 1.0, 0.0, 0.0)
-        return Stay(in_old / whole, in_young / whole, leaves / whole, asked * stayed / whole)

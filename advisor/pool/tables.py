@@ -19,7 +19,7 @@ GROWTH = 1.05
 _SPLIT = 2
 """Factor that random insertions into full indexes grow them by, before a tenth of the rows has changed and statistics
 are made anew: each page is split once. The rest of a larger file is free."""
-MOST_TABLES = 12
+MOST_SCANNED = 12
 """The model takes longer with each table. Reads of further tables count as other reads."""
 _FROM_MEMORY = 10e-6
 """Seconds that the row path takes for a page in memory (seen on MySQL 9.7: 9,258 pages in 0.1 s)."""
@@ -63,7 +63,7 @@ def tables_in_model(scans: Sequence[ScanFacts]) -> tuple[dict[str, ScanFacts], l
     tables: dict[str, ScanFacts] = {}
     left_out: list[ScanFacts] = []
     for scan in scans:
-        if is_measured(scan) and len(tables) < MOST_TABLES:
+        if is_measured(scan) and len(tables) < MOST_SCANNED:
             tables[table_name(scan)] = scan
         else:
             left_out.append(scan)

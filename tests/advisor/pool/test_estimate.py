@@ -19,9 +19,9 @@ from advisor.pool.estimate import SizeModel
 from advisor.pool.evidence import PoolEvidence
 from advisor.pool.fitting import Loads
 from advisor.pool.load import TableReads
-from advisor.pool.scanned import Scanned
+from advisor.pool.scanned import ScannedPool
 from advisor.pool.settings import POOL_SIZE
-from advisor.pool.steady import Regime, Sublists, settle
+from advisor.pool.steady import Sublists, settle, stays
 from tests.advisor.building import server
 
 TIMES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 8.0, 100.0)
@@ -30,11 +30,11 @@ FEW_TIMES = (0.75, 1.5, 100.0)
 BYTES = 2.0**30
 
 
-def scanned_of(held: Sublists, workload: Workload, per_pass: dict[str, float]) -> Scanned:
+def scanned_of(held: Sublists, workload: Workload, per_pass: dict[str, float]) -> ScannedPool:
     pages = held.young + held.old
     pct = min(max(round(100 * held.old / pages), 5), 95)
     milliseconds = 1000 * held.old_seconds
-    return Scanned(
+    return ScannedPool(
         server=server(),
         settings={POOL_SIZE: BYTES, "innodb_old_blocks_pct": pct, "innodb_old_blocks_time": milliseconds},
         pool=Pool(pages=round(pages), old_blocks_pct=pct, old_blocks_time_ms=milliseconds),
@@ -176,18 +176,17 @@ def test_whatever_was_measured_beside_scans_the_answer_is_possible(
 
 def state_of(groups: dict[str, list[Pages]], held: Sublists) -> PoolEvidence | None:
     """What the counters say of a pool under these accesses, by the closed form."""
-    pages = [group for some in groups.values() for group in some]
+    pages = [group for table in groups.values() for group in table]
     state = settle(pages, held)
     if state is None or not state.read:
         return None
     tables, at = {}, 0
-    regime = Regime(held, state.old_seconds, state.young_seconds, state.read)
-    for name, some in groups.items():
-        stays = [regime.of(rate) for _, rate in some]
-        resident = math.fsum(number * (stay.old + stay.young) for (number, _), stay in zip(some, stays, strict=True))
-        size = math.fsum(number for number, _ in some)
-        tables[name] = TableReads(size, math.fsum(state.reads[at : at + len(some)]), min(resident, size), 1e15)
-        at += len(some)
+    stay_at = stays(held, state.old_seconds, state.young_seconds, state.read)
+    for name, table in groups.items():
+        resident = math.fsum(number * stay_at(rate).resident for number, rate in table)
+        size = math.fsum(number for number, _ in table)
+        tables[name] = TableReads(size, math.fsum(state.reads[at : at + len(table)]), min(resident, size), 1e15)
+        at += len(table)
     tables = {name: table for name, table in tables.items() if table.reads > 1e-9}
     return evidence_of(tables, held.young, held.old, state.made_young, old_seconds=held.old_seconds)
 
@@ -201,7 +200,7 @@ def mixtures(draw: st.DrawFn) -> tuple[dict[str, list[Pages]], Sublists]:
         ]
         for number in range(draw(st.integers(1, 3)))
     }
-    pages = math.fsum(number for some in groups.values() for number, _ in some)
+    pages = math.fsum(number for table in groups.values() for number, _ in table)
     share = draw(st.floats(0.1, 0.6))
     return groups, Sublists(pages * share * 0.63, pages * share * 0.37, 0.0)
 
@@ -215,7 +214,7 @@ def test_no_independent_accesses_read_more_than_the_high_end_of_a_larger_pool(
     evidence = state_of(groups, held)
     if evidence is None:
         return
-    pages = [group for some in groups.values() for group in some]
+    pages = [group for table in groups.values() for group in table]
     then = settle(pages, replace(held, young=held.young * times, old=held.old * times))
     assume(then is not None)
     assert then is not None

@@ -13,7 +13,7 @@ from advisor.pool import trials
 from advisor.pool.choice import EQUAL
 from advisor.pool.errors import Unanswerable
 from advisor.pool.model import PoolModel
-from advisor.pool.tables import MOST_TABLES
+from advisor.pool.tables import MOST_SCANNED
 from advisor.pool.trials import EXACT
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
@@ -160,9 +160,9 @@ def test_a_poor_fit_lowers_the_confidence_of_the_advice() -> None:
 
 
 def test_tables_beyond_the_limit_of_the_model_are_named() -> None:
-    window = three_passes({f"t{n:02}": 7_000 for n in range(MOST_TABLES + 1)})
+    window = three_passes({f"t{n:02}": 7_000 for n in range(MOST_SCANNED + 1)})
     model, scans = model_of(window)
-    with pytest.raises(Unanswerable, match=f"the model takes only the {MOST_TABLES} tables"):
+    with pytest.raises(Unanswerable, match=f"the model takes only the {MOST_SCANNED} tables"):
         trials.choose(model, PCT, scans[-1])
 
 
