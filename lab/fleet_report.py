@@ -40,10 +40,8 @@ def main() -> None:
         started = stack.enter_context(prometheus.running(folder, jobs, interval=_SCRAPE_SECONDS))
         demo.say(f"Prometheus: {started.url}; in {_WATCHED_SECONDS:.0f} s the fleet is read")
         time.sleep(_WATCHED_SECONDS)
-        options = ReadingOptions(
-            started.url, Rulebook(RULES_FOLDER).rule_set, window=WINDOW_SECONDS, model_seconds=60.0
-        )
-        report: FleetReport = asyncio.run(read(options, Progress()))
+        options = ReadingOptions(started.url, window=WINDOW_SECONDS, model_seconds=60.0)
+        report: FleetReport = asyncio.run(read(options, Rulebook(RULES_FOLDER).rule_set, Progress()))
     RECORD.write_text(report.model_dump_json(indent=1, by_alias=True) + "\n", encoding="utf-8")
 
 

@@ -40,7 +40,6 @@ class ReadingOptions:
 
     Attributes:
         url: Of the Prometheus, without /api/v1.
-        rules: The rules in force.
         selector: Matchers of the user, without braces; may be empty.
         window: Seconds.
         identity: What makes a server.
@@ -56,7 +55,6 @@ class ReadingOptions:
     """
 
     url: str
-    rules: RuleSet
     selector: str = ""
     window: float = WINDOW_SECONDS
     identity: Identity = field(default_factory=Identity)
@@ -71,14 +69,18 @@ class ReadingOptions:
     clock: Callable[[], float] = time.time
 
 
-async def read(options: ReadingOptions, progress: Progress) -> FleetReport:
+async def read(options: ReadingOptions, rules: RuleSet, progress: Progress) -> FleetReport:
     """Read the fleet once.
+
+    Args:
+        options: What to read.
+        rules: The rules in force.
+        progress: Told how it goes.
 
     Raises:
         QueryError: There is no inventory. What else could not be asked is in the report.
         UnknownServer: There is no such server.
     """
-    began = time.monotonic()
     async with PrometheusClient(options.url, options.settings, options.headers, progress.queries) as client:
         warnings: tuple[str, ...] = ()
         if options.at is None:
@@ -87,7 +89,7 @@ async def read(options: ReadingOptions, progress: Progress) -> FleetReport:
         else:
             grid = Grid.until(options.at, options.window)
         reader = FleetReader(client, options.identity, options.selector, grid)
-        return await _Reading(options, progress, reader, began, warnings).report()
+        return await _Reading(options, rules, progress, reader).report(warnings)
 
 
 def _clocks(ahead: float) -> tuple[str, ...]:
@@ -99,19 +101,12 @@ def _clocks(ahead: float) -> tuple[str, ...]:
 
 
 class _Reading:
-    def __init__(
-        self,
-        options: ReadingOptions,
-        progress: Progress,
-        reader: FleetReader,
-        began: float,
-        warnings: tuple[str, ...],
-    ) -> None:
-        self._options, self._progress, self._reader = options, progress, reader
-        self._began, self._warnings = began, warnings
+    def __init__(self, options: ReadingOptions, rules: RuleSet, progress: Progress, reader: FleetReader) -> None:
+        self._options, self._rules, self._progress, self._reader = options, rules, progress, reader
+        self._began = time.monotonic()
         self._findings = FleetFindings()
 
-    async def report(self) -> FleetReport:
+    async def report(self, warnings: tuple[str, ...]) -> FleetReport:
         options, progress = self._options, self._progress
         with progress.during("inventory"):
             known = await inventory(self._reader, options.services)
@@ -122,7 +117,7 @@ class _Reading:
                 self._findings.leave(known.ambiguous[key], (key.name,))
         with progress.during("verdicts"):
             await self._verdicts(clear, whole=len(servers) == len(known.servers))
-        stage = RulesStage(self._reader, options.rules, options.model_seconds, progress, self._findings)
+        stage = RulesStage(self._reader, self._rules, options.model_seconds, progress, self._findings)
         await stage.run({key: entry for key, entry in clear.items() if entry.source is not Source.VERDICT})
         memory = None
         if options.may_read is not None:
@@ -130,7 +125,7 @@ class _Reading:
                 versions = {key: entry.server for key, entry in clear.items()}
                 memory = await capacity(self._reader, versions, options.may_read)
         with progress.during("assembly"):
-            return self._assembled(known, servers, memory)
+            return self._assembled(known, servers, memory, warnings)
 
     def _chosen(self, known: Inventory) -> Mapping[ServerKey, InventoryEntry]:
         """The servers of the shard, or the one that is asked for."""
@@ -147,7 +142,7 @@ class _Reading:
 
     async def _verdicts(self, servers: Mapping[ServerKey, InventoryEntry], *, whole: bool) -> None:
         judged = {key: entry for key, entry in servers.items() if entry.source is Source.VERDICT}
-        found, left_out = await verdicts(self._reader, judged, self._options.rules, whole=whole)
+        found, left_out = await verdicts(self._reader, judged, self._rules, whole=whole)
         for reason, names in left_out.items():
             self._findings.leave(reason, names)
         for key, verdict in found.items():
@@ -155,7 +150,11 @@ class _Reading:
         self._progress.tell("verdicts", len(judged), len(judged))
 
     def _assembled(
-        self, known: Inventory, servers: Mapping[ServerKey, InventoryEntry], memory: Capacity | None
+        self,
+        known: Inventory,
+        servers: Mapping[ServerKey, InventoryEntry],
+        memory: Capacity | None,
+        warnings: tuple[str, ...],
     ) -> FleetReport:
         options, of = self._options, self._findings
         findings = report.ranked(finding for server in of.servers.values() for finding in server.findings)
@@ -166,7 +165,7 @@ class _Reading:
             shard="{}/{}".format(*options.shard) if options.shard else None,
             servers=tuple(map(self._server, servers.values())),
             findings=findings,
-            rules=report.by_rule(findings, {rule.id: rule for rule in options.rules.rules}),
+            rules=report.by_rule(findings, {rule.id: rule for rule in self._rules.rules}),
             top_servers=report.top_servers(findings),
             best=report.best(findings),
             blind=of.blind_spots,
@@ -174,7 +173,7 @@ class _Reading:
             not_asked=of.not_asked,
             not_modelled=of.not_modelled,
             vanished=tuple(gone for gone in known.vanished if self._wants(ServerKey(gone.server, {}))),
-            warnings=(*self._warnings, *known.warnings),
+            warnings=(*warnings, *known.warnings),
             capacity=memory,
             took_seconds=round(time.monotonic() - self._began, 3),
         )

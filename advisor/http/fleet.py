@@ -170,12 +170,11 @@ def _last(watch: FleetWatch) -> FleetReport:
 
 
 def _age(watch: FleetWatch) -> dict[str, Any]:
-    problem = watch.problem
     return {
         "age_seconds": round(watch.age or 0.0, 1),
         "every_seconds": watch.every,
-        "problem": problem and problem.reason,
-        "problem_since": problem and problem.since,
+        "problem": watch.problem,
+        "problem_since": watch.problem_since,
     }
 
 

@@ -175,5 +175,5 @@ def reading(url: str, *, at: float | None = END, now: float = END, selector: str
     """
     settings = client_settings(None, encrypted=False).lasting(DEADLINE)
     in_force = RuleSet(rules(), {}, (), END)
-    options = ReadingOptions(url, in_force, selector, settings=settings, model_seconds=0.0, at=at, clock=lambda: now)
-    return asyncio.run(read(options, Progress()))
+    options = ReadingOptions(url, selector, settings=settings, model_seconds=0.0, at=at, clock=lambda: now)
+    return asyncio.run(read(options, in_force, Progress()))

@@ -199,8 +199,8 @@ def test_a_fleet_that_cannot_be_asked_is_said_to_be_so() -> None:
 
 
 def test_a_reading_looks_at_days_only_where_a_rise_is_allowed(watching: str, found: Capacity) -> None:
-    options = ReadingOptions(watching, Rulebook(RULES_FOLDER).rule_set, at=NOW, may_read=50.0)
-    report = asyncio.run(read(options, Progress()))
+    rules, options = Rulebook(RULES_FOLDER).rule_set, ReadingOptions(watching, at=NOW, may_read=50.0)
+    report = asyncio.run(read(options, rules, Progress()))
     assert report.capacity is not None
     assert report.capacity.servers == found.servers
-    assert asyncio.run(read(replace(options, may_read=None), Progress())).capacity is None
+    assert asyncio.run(read(replace(options, may_read=None), rules, Progress())).capacity is None

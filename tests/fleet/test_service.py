@@ -160,7 +160,7 @@ async def test_alertmanager_tells_of_servers_without_a_sidecar_until_their_findi
         url = f"http://127.0.0.1:{manager.port}"
         settings = alert_settings(None, encrypted=False)
         notifier = Notifier([Alertmanager(url, lambda: settings.content.client)], settings, RESEND)
-        watch = FleetWatch(read, 0.2, retry=0.2)
+        watch = FleetWatch(read, 0.2)
         alerts = FleetAlerts(Links("http://fleet"), Rulebook(RULES_FOLDER), RESEND)
         running = [
             asyncio.create_task(watch.run()),

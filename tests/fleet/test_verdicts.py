@@ -69,7 +69,7 @@ def scraped(folder: Path, sidecars: Mapping[str, InProcess], gone: str = "") -> 
 
 def reading(url: str, progress: Progress | None = None, **options: Any) -> FleetReport:
     rules = Rulebook(builtin_directory()).rule_set
-    return asyncio.run(read(ReadingOptions(url, rules, at=END, **options), progress or Progress()))
+    return asyncio.run(read(ReadingOptions(url, at=END, **options), rules, progress or Progress()))
 
 
 def essence(found: Recommendation | FleetFinding) -> tuple[Any, ...]:
