@@ -14,7 +14,7 @@ from advisor.rules.check import Rule
 from advisor.rules.configuration import Suppression
 
 _LEAD = 0.1
-"""Confidence that a recommendation gains once it was made: of two that contradict each other, the same one is made."""
+"""Confidence that the recommendations of the last advice gain: of two that contradict each other, the same one wins."""
 
 
 def advise(
@@ -27,16 +27,16 @@ def advise(
     seconds: float = math.inf,
     remembered: Remembered | None = None,
 ) -> Advice:
-    """What the rules say: recommendations, the most severe first, and the rules that could not run.
+    """The advice of rules: recommendations, the most severe first, and the rules that could not run.
 
     Args:
         rules: In any order.
         window: What has been watched.
-        beside: Rules that are not asked, but blind where a source that they need is shut.
-        suppressions: Findings that are not wanted.
+        beside: Rules that are not evaluated, but count among those that need a source.
+        suppressions: Of findings.
         findings: Fingerprints of the findings of the last advice: they clear later than they came.
         seconds: CPU time for all rules together, beside the limit of each rule.
-        remembered: The memory of days; None where none is kept.
+        remembered: The past that rules know; by default they know none.
     """
     trace = evaluate(rules, window, beside=beside, findings=findings, seconds=seconds, remembered=remembered)
     return advice(trace, window, suppressions)
@@ -53,7 +53,7 @@ def advice(
     Args:
         trace: The evaluations of rules over the window.
         window: What has been watched.
-        suppressions: Findings that are not wanted; a suppressed finding overrules nothing.
+        suppressions: A suppressed finding overrules nothing.
         made_before: Fingerprints of the recommendations of the last advice.
     """
     latest = window.latest

@@ -61,8 +61,8 @@ REST = EvaluationRest()
 class EvaluationLoop:
     """Each rule's last verdict on the newest window.
 
-    A rule is judged without a model first, in a thread, which takes some milliseconds. Where only a model can tell, the
-    worker is asked: one rule may then take as long as all others together.
+    A rule is judged without a model first, in a thread, which takes some milliseconds. Where only a model can decide,
+    the worker asks it: one rule may then take as long as all others together.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class EvaluationLoop:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Nothing is evaluated yet.
+        """Begin without a verdict.
 
         Args:
             worker: Asks the models.
@@ -92,12 +92,12 @@ class EvaluationLoop:
         self._stale = False  # whether a judgement came after it
 
     def begin(self, window: Window, rule_set: RuleSet, remembered: Remembered) -> None:
-        """Begin the evaluations that are due. What the rules said of another server is forgotten.
+        """Begin the evaluations that are due. Verdicts on another server are dropped.
 
         Args:
             window: The newest.
             rule_set: The rules in force.
-            remembered: What is known beside the window.
+            remembered: The past that rules know beside the window.
         """
         if self._window and not window.snapshots[0].at <= self._window.latest.at <= window.latest.at:
             self.forget()
@@ -116,7 +116,7 @@ class EvaluationLoop:
         self._window = self._assessment = None
 
     def assessment(self, rule_set: RuleSet, window: Window) -> Assessment | None:
-        """The last one, with its time; None where there is none of this server, these settings and these rules."""
+        """The last one, with its time; None before the first of this server with these settings and rules."""
         rules_in_force = self._inputs is not None and self._inputs[1] is rule_set
         if self._window is None or not rules_in_force or self._parts[0].value is None:
             return None

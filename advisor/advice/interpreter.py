@@ -36,7 +36,7 @@ class Remembered:
     """The past that rules know beside a window.
 
     Attributes:
-        hours: The memory of days, oldest first; None where there is none.
+        hours: The memory of days, oldest first; None without --state-dir.
         may_read: Pages a second that a smaller pool may read more.
         outcomes: Of changes of settings, in any order.
     """
@@ -310,7 +310,7 @@ class Evaluator:
 LEAST_BUDGET_SECONDS = 0.02
 """CPU time that a rule has in any case, even where those before it took the time of all."""
 NO_MODEL = "a model"
-"""What a rule lacks whose choice has still to be made, where models are not asked."""
+"""What a rule lacks whose choice a model has still to make."""
 _WINDOW = "window"
 """What a rule lacks where there was too little time to watch."""
 _NOTHING_TO_DO = Refusal("change", "it would fire, but nothing of what it advises can be done on this server")

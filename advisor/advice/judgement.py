@@ -24,7 +24,7 @@ from advisor.rules.rulebook import RuleSet
 from exporter.snapshot import Snapshot
 
 CLEAR_SECONDS = RECENT_SECONDS
-"""A finding clears once its rule has not made it for so long: a single sample proves nothing."""
+"""A finding clears once it has been missing for so long: a single sample proves nothing."""
 _STATES = frozenset({"blind_spots", "harms"})
 """Lists whose items are states, read anew at each collection: a finding about one clears at once."""
 _CHANGED = 1.2

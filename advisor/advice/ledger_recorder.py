@@ -20,12 +20,12 @@ class LedgerRecorder:
     """The ledger of a server, as it goes on.
 
     Attributes:
-        ledger: What may be shown: all of it is stored, where it is stored at all.
+        ledger: All of it is on the disk, where there is a state file.
         is_stored: Whether there is a state file for it.
     """
 
     def __init__(self, ledger: Ledger | None = None, state: StateFile | None = None) -> None:
-        """Begin with the stored ledger; with ``ledger`` where no state is kept, by default an empty one."""
+        """Begin with the ledger of the state file; without one, with ``ledger``, by default an empty one."""
         self._items = None if state is None else StoredItems(state, "entries", ENTRY)
         self.is_stored = state is not None
         self.ledger = (ledger or Ledger()) if self._items is None else Ledger.of(self._items.load())
@@ -36,7 +36,7 @@ class LedgerRecorder:
 
     @property
     def problem(self) -> str | None:
-        """Why the newest entries are not stored; None where they are, or no state is kept."""
+        """Why the newest entries are not stored; None where they are, and without a state file."""
         return None if self._items is None else self._items.problem
 
     async def observe(self, history: Sequence[Snapshot], assessment: Assessment | None) -> None:

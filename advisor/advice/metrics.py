@@ -133,7 +133,7 @@ class Exposition:
         exposed: Callable[[Snapshot | None], Iterable[Metric]] = metrics.families,
         own: Sequence[Callable[[], Iterable[Metric]]] = (),
     ) -> None:
-        """Nothing is asked yet.
+        """Begin with no outcome counted.
 
         Args:
             service: Has the snapshot, the advice and the page's address.

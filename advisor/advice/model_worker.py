@@ -37,7 +37,7 @@ _FORK = multiprocessing.get_context("fork")
 class ModelWorker:
     """Asks the models of one server, one question at a time for readers, and one for what the sidecar does by itself.
 
-    A reader never waits for a curve that nobody asked for, and both fit into a container of 128 MiB.
+    A reader never waits for a curve that the sidecar computes by itself, and both fit into a container of 128 MiB.
 
     Attributes:
         loads: What the models were fitted to so far. Of two questions at once the later answer's stay: the other's are
@@ -45,7 +45,7 @@ class ModelWorker:
     """
 
     def __init__(self, core_seconds: int = CORE_SECONDS, wall_seconds: float = WALL_SECONDS) -> None:
-        """Nothing is asked yet.
+        """Begin with no loads.
 
         Args:
             core_seconds: Limit for a question, in seconds of a core.

@@ -37,11 +37,11 @@ class Replaying:
     """
 
     def __init__(self, rule_set: RuleSet, ledger: Ledger | None = None, may_read: float = MAY_READ) -> None:
-        """Nothing is replayed yet.
+        """Begin without a snapshot.
 
         Args:
             rule_set: The rules.
-            ledger: What was known before; by default nothing.
+            ledger: That of earlier recordings; by default an empty one.
             may_read: As in ``Remembered``.
         """
         self.ledger = ledger or Ledger()
@@ -74,7 +74,7 @@ class Replaying:
             yield snapshot.at
 
     def continues(self, snapshot: Snapshot) -> bool:
-        """Whether it is of the same session, and nothing is missing before it."""
+        """Whether it is of the same session, without a gap before it."""
         if not self._history:
             return True
         last = self._history[-1]
@@ -82,7 +82,7 @@ class Replaying:
         return same and 0 < snapshot.at - last.at <= LONGEST_GAP
 
     def stretch(self, recordings: Sequence[str]) -> GradedStretch:
-        """What was found so far; something was replayed.
+        """The findings and outcomes so far, after at least one snapshot.
 
         Args:
             recordings: Names of the recordings that the snapshots are from.
@@ -104,7 +104,7 @@ class Replaying:
             self._history.popleft()
 
     def _assessed(self) -> Assessment:
-        """What the rules say of the newest window, and of the findings that stood before."""
+        """The assessment of the newest window, with the findings that stood before."""
         window = Window.of(self._history, LONGEST_WINDOW)
         if self._judged_at < window.snapshots[0].at:  # a restart, or a change of settings
             self._judgements.clear()

@@ -17,14 +17,14 @@ def gone(finding: RememberedFinding, ledger: Ledger, last: Assessment | None, pr
     """Since when a finding is gone, and why.
 
     Args:
-        finding: It stood earlier, and is not in the last advice.
-        ledger: What became of changes.
-        last: What the rules said last; None where nothing is known of the server now.
-        problem: Why nothing is known of it.
+        finding: One that stood earlier, and is not in the last advice.
+        ledger: Has the outcomes of changes.
+        last: The last assessment; None while the server cannot be seen.
+        problem: Why it cannot be seen.
     """
     resolved_at = finding.resolved_at
     if resolved_at is None and last is not None and last.is_gone(finding):
-        resolved_at = last.advice.at  # the ledger takes it yet
+        resolved_at = last.advice.at  # the ledger has still to take it
     now = _now(finding, last) if last is not None else (f"nothing is known of the server now: {problem}",)
     return GoneFinding(
         fingerprint=finding.fingerprint,
@@ -61,7 +61,7 @@ def _in_between(
 
 
 def _now(finding: RememberedFinding, last: Assessment) -> Iterator[str]:
-    """What its rule says of its subject."""
+    """The verdict of its rule on its subject."""
     rule = last.rule_set.rule(finding.rule)
     if rule is None:
         yield f"there is no rule {finding.rule} any more"

@@ -1,4 +1,4 @@
-"""The service: it samples a server, judges what it sees, and publishes advice, curves and overviews."""
+"""The service: it samples a server, judges its windows, and publishes advice, curves and overviews."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ Answer = TypeVar("Answer")
 SCRAPE_AGE_SECONDS = 1.0
 """Scrapes within this time of each other share a collection."""
 ADVICE_AGE_SECONDS = 10.0
-"""Advice that is asked for may be of a collection as old as this: a page left open costs the server nothing."""
+"""Requested advice may be of a collection as old as this: a page left open costs the server nothing."""
 LONGEST_WINDOW = 3600.0
 """Seconds that advice looks back at most, and by default."""
 LENGTHS = 3
-"""Windows of other lengths, and overviews, whose last answer is kept."""
+"""Windows of other lengths, and overviews, whose last answer stays."""
 COLLECTION_SECONDS = 5.0
 """How long a request waits for a collection. The server may hang, and Prometheus gives up after 10 s by default."""
 FIRST_SECONDS = 8.0
@@ -61,7 +61,7 @@ _LOOK_SECONDS = 1.0
 
 
 class Unseen(Exception):
-    """Nothing is known of the server; the text says why."""
+    """The server cannot be seen; the text says why."""
 
 
 class Service:
@@ -71,7 +71,7 @@ class Service:
         source: The server, or a recording.
         rules: The rules.
         target: The server's address, for people; None for a recording.
-        links: Where people find the page, and what it links to; None where none is served.
+        links: Where people find the page, and what it links to; None without a page.
         timeline: What happened in the last hour.
         now: Unix seconds.
     """
@@ -91,18 +91,18 @@ class Service:
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """Nothing is collected yet.
+        """Begin without a snapshot.
 
         Args:
             source: The server, or a recording.
             rules: The rules.
-            recorder: Writes what became of earlier advice; by default nothing did, and it is kept in memory.
+            recorder: Writes the ledger; by default it is empty, and in memory.
             worker: Asks the models.
-            hours: The memory of days; None where none is kept.
+            hours: The memory of days; None without --state-dir.
             may_read: As in ``Remembered``.
             longest: Seconds that advice looks back at most.
             target: The server's address, for people; None for a recording.
-            links: Where people find the page, and what it links to; None where none is served.
+            links: Where people find the page, and what it links to; None without a page.
             clock: Seconds, monotonic.
             now: Unix seconds.
         """
@@ -120,7 +120,7 @@ class Service:
         self._last: Assessment | None = None
 
     async def run(self) -> None:
-        """Sample the server, judge what is seen and record what becomes of it, until cancelled."""
+        """Sample the server, judge its window and record outcomes, until cancelled."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self.source.run())
@@ -147,7 +147,7 @@ class Service:
             await asyncio.sleep(_LOOK_SECONDS)
 
     def look(self) -> None:
-        """Take what is new into the timeline, and remember the verdict."""
+        """Take new events into the timeline, and remember the last assessment."""
         problem, refused = self.source.problem, self.rules.problem
         rule_set = self.rules.rule_set
         self.timeline.look(
@@ -162,19 +162,19 @@ class Service:
 
     @property
     def ledger(self) -> Ledger:
-        """What became of advice: all of it is kept."""
+        """The ledger, as far as it is stored."""
         return self._recorder.ledger
 
     @property
     def seen(self) -> Window | None:
-        """The whole window up to now; None while nothing can be seen of the server."""
+        """The whole window up to now; None while the server cannot be seen."""
         if self._whole is None or self._whole.latest is not self.source.latest:  # it takes the whole history
             self._whole = window(self.source, self._longest)
         return self._whole
 
     @property
     def unseen(self) -> Unseen:
-        """Why nothing is known of the server."""
+        """Why the server cannot be seen."""
         if self.source.latest is not None:
             return Unseen("the rules are being evaluated for the first time: ask again in some seconds")
         return Unseen(str(self.source.problem or "nothing has been collected yet"))
@@ -188,7 +188,7 @@ class Service:
 
     @property
     def last_verdict(self) -> Assessment | None:
-        """The same, or else the last one that a look saw: while the server is away, the one from before."""
+        """The same, or the last one before the server went away."""
         return self.verdict or self._last
 
     async def first_verdict(self) -> Assessment | None:
@@ -199,16 +199,16 @@ class Service:
         return self.verdict
 
     async def assessment(self, longest: float | None = None) -> Assessment:
-        """What the rules say of a window that ends now.
+        """The assessment of a window that ends now.
 
-        Of the whole window, and its newest minutes beside it, the last verdict is there at once, but for the first of
-        the server, its settings and the rules. Another window is judged anew where it is due.
+        That of the whole window is the last one, at once, but for the first of the server with its settings and rules.
+        A window of another length is judged anew where that is due.
 
         Args:
             longest: Seconds to look back at most; the whole window by default.
 
         Raises:
-            Unseen: Nothing is known of the server.
+            Unseen: The server cannot be seen.
             Exception: The first evaluation failed.
         """
         await self._collect()
@@ -233,7 +233,7 @@ class Service:
             longest: Seconds to look back at most.
 
         Raises:
-            Unseen: Nothing is known of the server.
+            Unseen: The server cannot be seen.
             Exception: What the question raises.
         """
         seen = await self.window(longest)
@@ -251,8 +251,8 @@ class Service:
             longest: Seconds to look back at most.
 
         Raises:
-            Unanswerable: There is none.
-            Unseen: Nothing is known of the server.
+            Unanswerable: The model has no answer.
+            Unseen: The server cannot be seen.
         """
         seen = await self.window(longest)
         curve = await self._curves.asked(seen, self._longest if longest is None else longest)
@@ -267,13 +267,13 @@ class Service:
     async def overview(self, longest: float = RECENT_SECONDS) -> Overview:
         """The overview of the newest snapshot, or of one some seconds older where an overview takes long.
 
-        It is made from memory; while the server is away, it is of the last snapshot.
+        It comes from memory; while the server is away, it is of the last snapshot.
 
         Args:
             longest: Seconds that rates look back at most.
 
         Raises:
-            Unseen: Nothing has been collected yet.
+            Unseen: There is no snapshot.
         """
         if not self.source.history:
             raise self.unseen
@@ -284,11 +284,11 @@ class Service:
         return last
 
     async def statements(self, table: Table) -> TableStatements:
-        """The statements behind a table: the only answer for which the server is asked beside the collections."""
+        """The statements behind a table: the only answer that queries the server beside collections."""
         return await self._statements.behind(table)
 
     def history(self, wanted: HistoryFilter) -> History:
-        """What became of changes, and the findings that stood."""
+        """The outcomes of changes, and the findings that stood."""
         return history(self.ledger, wanted, kept=self._recorder.is_stored, problem=self._recorder.problem)
 
     async def snapshot(self) -> Snapshot | None:

@@ -1,4 +1,4 @@
-"""The statements behind tables: asked of the server when somebody wants them, with what was seen before."""
+"""The statements behind tables: queried on request, and compared with earlier queries."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from exporter.snapshot import Table
 FRESH_SECONDS = 10.0
 """An answer of this age is the answer to a request, too: a page left open costs the server little."""
 _LOOKS = 61
-"""Kept of a table: an hour's, a minute apart."""
+"""Looks of a table that stay: an hour's, a minute apart."""
 _LOOK_SECONDS = 60.0
 _LONGEST = 3600.0
 _TABLES = 50
-"""Tables whose answers and looks are kept."""
+"""Tables whose answers and looks stay."""
 
 
 class Statements:
     """The last answers, and the looks at the digests that rates are taken from."""
 
     def __init__(self, source: SnapshotSource, clock: Callable[[], float] = time.monotonic) -> None:
-        """Nothing is asked yet.
+        """Begin without an answer.
 
         Args:
             source: The server, or a recording.
@@ -72,7 +72,7 @@ class Statements:
 
 
 def _earlier(looks: deque[TableDigests], now: TableDigests) -> TableDigests | None:
-    """The look to compare with; this one is kept where it is a minute later than the last."""
+    """The look to compare with; this one joins the looks where it is a minute later than the last."""
     look = earlier(looks, now.now, _LONGEST)
     if not looks or not 0 <= now.now - looks[-1].now < _LOOK_SECONDS:
         looks.append(now)

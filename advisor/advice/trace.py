@@ -10,14 +10,14 @@ from advisor.contract.recommendation import Advice, Blind, Failed, Recommendatio
 from advisor.contract.templates import FactValue
 
 RulePart = Literal["applies", "for_each", "when", "unless", "lasting", "change"]
-"""The part of a rule that says no; ``change`` includes actions."""
+"""The part of a rule that keeps it silent; ``change`` includes actions."""
 StateName = Literal["firing", "set aside", "failed", "blind", "silent"]
 Verdict = Recommendation | Blind | Failed
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A part of a rule that says no.
+    """A part of a rule that keeps it silent.
 
     Attributes:
         what: In words, with the expression where it is one.

@@ -51,7 +51,7 @@ class AlertSchedule(Generic[Key]):
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
-        """No alert is active yet.
+        """Begin without an active alert.
 
         Args:
             resend_seconds: Time between two sendings of an active alert.

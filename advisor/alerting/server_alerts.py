@@ -25,7 +25,7 @@ from exporter.snapshot import Snapshot
 _AS_LONG = 0.9
 """A missing finding is resolved once a new window is this part of the length of the one it was found in."""
 LONGEST_MEASUREMENT = (LIMIT + 1) * WINDOW_SECONDS
-"""Seconds that the alert of a finding that was followed is kept up at most; until then its outcome is measured."""
+"""Seconds that the alert of a finding that was followed stays active at most; until then its outcome is measured."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class ServerAlerts:
         clock: Callable[[], float] = time.time,
         ticks: Callable[[], float] = time.monotonic,
     ) -> None:
-        """No alert is active yet.
+        """Begin without an active alert.
 
         Args:
             instance: The label of all alerts.

@@ -30,7 +30,7 @@ class Result(StrEnum):
     MISSED = "missed"
     """The promise was not kept."""
     UNPROMISED = "unpromised"
-    """Nobody promised anything: the change was not advised, or its effect is not measured in production."""
+    """No promise: the change was not advised, or its effect is not measured in production."""
     NOT_COMPARABLE = "not comparable"
     """The work changed, or the server or another setting changed before it could be measured."""
 
@@ -121,7 +121,7 @@ class Outcome(Frozen):
 
     @property
     def harm(self) -> tuple[Compared, ...]:
-        """What the change was not made for, and reads or waits more."""
+        """Reads and waits that got worse, but for those of the tables that the change was for."""
         return tuple(other for other in self.others if other.worse and other.quantity in (READ, WAITED))
 
     def ended(self, why: str, at: float) -> Outcome:
@@ -156,7 +156,7 @@ def key(entry: Entry) -> str:
 
 
 def outcome_id(at: float, changes: tuple[Changed, ...], fingerprint: str | None = None) -> str:
-    """Sixteen hexadecimal digits: of the time, the settings and the finding that asked for them."""
+    """Sixteen hexadecimal digits: of the time, the settings and the finding that advised them."""
     text = json.dumps(
         [round(at, 3), sorted((change.setting, str(change.after)) for change in changes), fingerprint],
         ensure_ascii=False,

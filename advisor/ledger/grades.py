@@ -1,4 +1,4 @@
-"""What a replay of recordings found: the outcomes of each stretch, and how many promises each rule kept."""
+"""Grades of a replay of recordings: the outcomes of each stretch, and how many promises each rule kept."""
 
 from __future__ import annotations
 

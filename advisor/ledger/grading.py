@@ -28,9 +28,9 @@ MOST_OTHERS = 12
 _UNSTATED_ERROR = 0.2
 """The error of a promise that states none: the bound that the proofs hold every effect to."""
 _SAME_NOW = 2.0
-"""Factor between the quantity before the change and what the finding said of it: more, and it was of another load."""
+"""Factor between the quantity before the change and in the finding: beyond it, the finding was of another load."""
 OTHERS: Subject = {"tables": "all others"}
-"""All tables together that a change was not made for, with what is read beside tables."""
+"""All other tables than those of the change together, with what is read beside tables."""
 _IN_ALL = "pages read by the same work"
 """All pages read, over the finding's window."""
 _PART = "secondary-index pages read per second by inserts and updates"
@@ -65,7 +65,7 @@ def grade(
         outcome: With its promise, if anybody promised anything.
         before: What was measured before the change; None where too little was seen.
         after: What was measured once the pool had settled.
-        spared: Subjects that the change was made for: what they read and wait is no harm.
+        spared: Subjects that the change was for: their reads and waits are no harm.
         window_seconds: Length of a window that counts as one.
     """
     closed = partial(_closed, outcome, after.at)

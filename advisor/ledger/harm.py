@@ -15,7 +15,7 @@ from advisor.ledger.words import named, rise
 from exporter.snapshot import Snapshot
 
 _Moment = tuple[float, tuple[str, ...]]
-"""When which settings changed: the outcomes of one change, one for each finding that asked for it, share it."""
+"""Time and settings of a change, which the outcomes of all findings that advised it share."""
 
 
 def harms(outcomes: Iterable[Outcome], latest: Snapshot) -> list[HarmFacts]:

@@ -31,9 +31,9 @@ from exporter.collectors.variables import VARIABLES
 from exporter.snapshot import Snapshot
 
 MOST_FINDINGS, MOST_OUTCOMES = 500, 1_000
-"""Entries that are kept: the oldest go first."""
+"""Entries at most: the oldest go first."""
 MOST_PROMISES = 16
-"""Promises of a finding that are kept: the newest ones come first."""
+"""Promises of a finding at most: the newest come first."""
 STANDS_SECONDS = 86_400.0
 """A finding that was last seen earlier did not ask for a change."""
 
@@ -278,7 +278,7 @@ def _is_of(outcome: Outcome, changes: Iterable[Changed], since: float) -> bool:
 
 
 def _baseline(window: Window, findings: Iterable[RememberedFinding | None], window_seconds: float) -> Reading | None:
-    """What was measured before a change, with what the findings that asked for it promise."""
+    """The measurement before a change, of what the findings that advised it promise too."""
     quantities = [
         promised_quantity(promise, finding.subject)
         for finding in findings

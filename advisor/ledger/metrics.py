@@ -33,7 +33,7 @@ class OutcomeMetrics:
     """
 
     def __init__(self) -> None:
-        """Nothing is counted yet."""
+        """Begin with no outcome counted."""
         self._outcomes = Counter(_OUTCOMES.name, _OUTCOMES.help, _OUTCOMES.labels, registry=None)
         self._error = Histogram(_ERROR.name, _ERROR.help, _ERROR.labels, registry=None, buckets=_ERROR.buckets)
         self._counted: frozenset[str] = frozenset()

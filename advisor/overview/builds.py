@@ -53,7 +53,7 @@ class Build(Frozen):
 
 
 def builds(window: Window) -> tuple[Build, ...] | None:
-    """The builds under way; None where nothing is known of them."""
+    """The builds under way; None where the server does not list them."""
     snapshot = window.latest
     section = snapshot[BUILDS]
     if section is None:

@@ -44,7 +44,7 @@ class Timeline:
     """
 
     def __init__(self) -> None:
-        """Nothing was seen yet."""
+        """Begin without an event."""
         self.away_since: float | None = None
         self._events: deque[Event] = deque(maxlen=MOST_EVENTS)
         self._loaded_at: float | None = None
