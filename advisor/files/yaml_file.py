@@ -23,7 +23,7 @@ from exporter import files
 
 Key = str | int
 Shape = TypeVar("Shape", bound=BaseModel)
-Content = TypeVar("Content", bound=BaseModel | None)
+Content_co = TypeVar("Content_co", bound=BaseModel | None, covariant=True)
 Bytes = Annotated[int, BeforeValidator(size)]
 Seconds = Annotated[float, BeforeValidator(go_duration)]
 
@@ -56,9 +56,9 @@ _LONGEST_MESSAGE = 500
 
 
 class FileModel(BaseModel):
-    """Keys of a file: an unknown one is refused, with the keys that there are."""
+    """Keys of a file: an unknown one is refused, with the keys that there are. Errors show no value."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -76,7 +76,7 @@ class FileError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Document(Generic[Content]):
+class Document(Generic[Content_co]):
     """A file's content, and the positions in its text: line and column, both from 1, as an editor shows them.
 
     A ``path`` leads from the root of the YAML to a value, by keys and indices.
@@ -89,7 +89,7 @@ class Document(Generic[Content]):
     path: Path
     text: str
     tree: Any
-    content: Content
+    content: Content_co
 
     def error(self, path: Sequence[Key], message: str, line: int = 1, column: int = 1) -> FileError:
         """An error at the value at ``path``, or at a character of its text."""

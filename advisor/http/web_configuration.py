@@ -14,8 +14,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StrictBool, model_validator
 
 from advisor.files import yaml_file
-from advisor.files.web import Section
-from advisor.files.yaml_file import Document, Seconds
+from advisor.files.yaml_file import Document, FileModel, Seconds
 
 _SHAPE = "a web configuration is a mapping with tls_server_config, http_server_config, basic_auth_users, rate_limit"
 _HASH = re.compile(r"\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}")
@@ -109,7 +108,7 @@ ClientAuth = Annotated[
 ]
 
 
-class ServerTls(Section):
+class ServerTls(FileModel):
     """TLS for connections to the sidecar; paths are relative to the file's folder."""
 
     cert: str | None = None
@@ -146,7 +145,7 @@ class ServerTls(Section):
         return self
 
 
-class Headers(Section):
+class Headers(FileModel):
     """Headers of every response. Each replaces the sidecar's own header, unless it is blank."""
 
     content_security_policy: Header = Field("", alias="Content-Security-Policy")
@@ -162,14 +161,14 @@ class Headers(Section):
                 yield name.lower(), value
 
 
-class Http(Section):
+class Http(FileModel):
     """HTTP for connections to the sidecar. ``http2`` has no effect: the sidecar speaks HTTP/1.1."""
 
     http2: StrictBool = True
     headers: Headers | None = None
 
 
-class RateLimit(Section):
+class RateLimit(FileModel):
     """A limit for all requests together: a burst, then one request an interval (seconds; 0 for no limit)."""
 
     interval: Seconds = 0.0
@@ -185,7 +184,7 @@ class RateLimit(Section):
 Users = dict[Annotated[str, AfterValidator(_user)], Annotated[str, AfterValidator(_bcrypt)]]
 
 
-class WebConfig(Section):
+class WebConfig(FileModel):
     """The file. Logins need ``basic_auth_users``, and HTTPS needs ``tls_server_config``."""
 
     tls_server_config: ServerTls | None = None

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from advisor.files.certificates import load_authority, load_certificate
 from advisor.files.reloading import Reloader, Watch
-from advisor.files.web import load_authority, load_certificate
 from advisor.files.yaml_file import Document, FileError
 from advisor.http import web_configuration
 from advisor.http.web_configuration import CIPHERS, CURVES, WebConfig

@@ -10,18 +10,18 @@ import re
 import ssl
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictBool, model_validator
 
-from advisor.files.web import Section, load_authority, load_certificate
-from advisor.files.yaml_file import Document, Seconds
+from advisor.files.certificates import load_authority, load_certificate
+from advisor.files.yaml_file import Document, FileModel, Seconds
 from exporter import files
 
 TIMEOUT_SECONDS, _LONGEST_TIMEOUT = 10.0, 60.0
 
 
-class BasicAuth(Section):
+class BasicAuth(FileModel):
     """A user's name and password (RFC 7617)."""
 
     username: str = Field(min_length=1)
@@ -36,7 +36,7 @@ class BasicAuth(Section):
         return self
 
 
-class Authorization(Section):
+class Authorization(FileModel):
     """Another Authorization header, by default a bearer token."""
 
     type: str = Field("Bearer", pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
@@ -57,7 +57,7 @@ def _require_one(name: str, inline: str | None, file: Path | None) -> None:
         raise ValueError(f"needs {name}_file or {name}" + (", not both" if inline is not None else ""))
 
 
-class ClientTls(Section):
+class ClientTls(FileModel):
     """Certificates to trust, and the client's own. Without ``ca_file`` the system's authorities are trusted."""
 
     ca_file: Path | None = None
@@ -79,7 +79,7 @@ def _timeout(seconds: float) -> float:
     return seconds
 
 
-class HttpConfig(Section):
+class HttpConfig(FileModel):
     """The file."""
 
     basic_auth: BasicAuth | None = None
@@ -92,9 +92,6 @@ class HttpConfig(Section):
         if self.basic_auth and self.authorization:
             raise ValueError("has both basic_auth and authorization")
         return self
-
-
-Config = TypeVar("Config", bound=HttpConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +119,7 @@ class ClientSettings:
         return f"ClientSettings(timeout={self.timeout:g})"
 
 
-def client_settings(document: Document[Config] | None, *, encrypted: bool) -> ClientSettings:
+def client_settings(document: Document[HttpConfig] | None, *, encrypted: bool) -> ClientSettings:
     """The settings of a configuration.
 
     Args:
@@ -143,7 +140,7 @@ def client_settings(document: Document[Config] | None, *, encrypted: bool) -> Cl
     return ClientSettings(_authorization(document), context, config.tls_config.server_name, config.timeout)
 
 
-def named_files(document: Document[Config]) -> tuple[Path, ...]:
+def named_files(document: Document[HttpConfig]) -> tuple[Path, ...]:
     """The files that a configuration names."""
     config, tls = document.content, document.content.tls_config
     named = [tls.ca_file, tls.cert_file, tls.key_file]
@@ -152,7 +149,7 @@ def named_files(document: Document[Config]) -> tuple[Path, ...]:
     return tuple(document.path.parent / file for file in named if file)
 
 
-def _authorization(document: Document[Config]) -> str | None:
+def _authorization(document: Document[HttpConfig]) -> str | None:
     config = document.content
     if config.basic_auth:
         password = _secret(document, "basic_auth", "password", config.basic_auth.password)
@@ -167,7 +164,7 @@ def _authorization(document: Document[Config]) -> str | None:
     return None
 
 
-def _secret(document: Document[Config], part: str, name: str, inline: str | None) -> str:
+def _secret(document: Document[HttpConfig], part: str, name: str, inline: str | None) -> str:
     """A secret; without the surrounding white space where it is read from a file."""
     if inline is not None:
         return inline

@@ -1,4 +1,4 @@
-"""What Prometheus' configuration files for HTTP servers and clients share: sections, and certificates named in them."""
+"""Certificates that a configuration of an HTTP server or client holds or names."""
 
 from __future__ import annotations
 
@@ -8,16 +8,8 @@ import ssl
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from advisor.files.yaml_file import Document, FileError
 from exporter.files import check
-
-
-class Section(BaseModel):
-    """A section of such a file. Errors show no value, which may be a secret."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 def load_certificate(into: ssl.SSLContext, document: Document[Any], section: str) -> None:
