@@ -55,6 +55,11 @@ class Index:
         """Whether the index holds the rows themselves."""
         return self.index in ("PRIMARY", "GEN_CLUST_INDEX")
 
+    @property
+    def of_table(self) -> Table:
+        """The table that it is an index of."""
+        return Table(self.schema, self.table)
+
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredMachine:

@@ -9,11 +9,16 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 from advisor.observe.window import Window, known_total
+from exporter.collectors.count_statements import COUNT_STATEMENTS
+from exporter.collectors.index_sizes import IndexSizes
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
-from exporter.snapshot import Snapshot
+from exporter.collectors.table_files import TABLE_FILES
+from exporter.collectors.table_statements import TABLE_STATEMENTS
+from exporter.snapshot import Snapshot, Table
 
+NO_SIZES = IndexSizes({}, 0)
 SECONDARY = "__secondary__"
 """Index name of all secondary indexes of a table together, where only their sum is known: INFORMATION_SCHEMA.TABLES."""
 _KINDS: tuple[type, ...] = (float, str, bool)
@@ -112,3 +117,27 @@ def metric(window: Window, name: str) -> float | None:
 def status(window: Window, name: str) -> float | None:
     """Growth of a counter of SHOW GLOBAL STATUS over the window; ``name`` in lower case."""
     return window.delta(lambda snapshot: (snapshot[STATUS] or {}).get(name))
+
+
+def file_reads(window: Window, table: Table) -> float | None:
+    """Pages read from a table's data file over the window: InnoDB reads files page by page.
+
+    0 for a table without a file of its own.
+    """
+    return window.growth(lambda snapshot: snapshot[TABLE_FILES], table, lambda file: file.reads)
+
+
+def statements(window: Window, table: Table) -> float | None:
+    """Statements on a table over the window."""
+    return window.growth(lambda snapshot: snapshot[TABLE_STATEMENTS], table, float)
+
+
+def counts_of(window: Window, table: Table) -> float | None:
+    """COUNT(*) of a table over the window."""
+    return window.growth(lambda snapshot: snapshot[COUNT_STATEMENTS], table, lambda count: count.executions)
+
+
+def count_seconds(window: Window, table: Table) -> float | None:
+    """Time of one COUNT(*) of a table."""
+    seconds = window.growth(lambda snapshot: snapshot[COUNT_STATEMENTS], table, lambda count: count.seconds)
+    return ratio(seconds, counts_of(window, table))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from advisor.facts.base import maybe, metric, ratio
+from advisor.facts.base import file_reads, maybe, metric, ratio
 from advisor.facts.machine import machine
 from advisor.facts.write_reads import NON_UNIQUE, write_reads
 from advisor.models.change_buffer import Buffer, Changes, Steady, operations_per_page, pages_with_changes, steady
@@ -262,14 +262,10 @@ def _reads(window: Window) -> dict[Table, float] | None:
     indexes, files, rows = window.latest[INDEXES], window.latest[TABLE_FILES], window.latest[TABLE_IO]
     if indexes is None or files is None:
         return None
-    indexed = {Table(index.schema, index.table) for index, kind in indexes.items() if kind == NON_UNIQUE}
-    written = (
-        indexed
-        if rows is None
-        else indexed & {Table(index.schema, index.table) for index in rows if _wrote(window, index)}
-    )
+    indexed = {index.of_table for index, kind in indexes.items() if kind == NON_UNIQUE}
+    written = indexed if rows is None else indexed & {index.of_table for index in rows if _wrote(window, index)}
     tables = [table for table in files if table in written]
-    reads = {table: window.growth(lambda s: s[TABLE_FILES], table, lambda f: float(f.reads)) for table in tables}
+    reads = {table: file_reads(window, table) for table in tables}
     least = _HARDLY * sum(read or 0.0 for read in reads.values())
     return {table: read for table, read in reads.items() if read and read >= least}
 
@@ -289,7 +285,7 @@ def _indexes(window: Window, reads: Mapping[Table, float] | None) -> _Indexes | 
     sizes = {
         index: size
         for index, size in all_sizes.sizes.items()
-        if indexes.get(index) == NON_UNIQUE and (reads is None or Table(index.schema, index.table) in reads)
+        if indexes.get(index) == NON_UNIQUE and (reads is None or index.of_table in reads)
     }
     leaf_pages = known_total(size.leaf_pages for size in sizes.values())
     if leaf_pages is None:
@@ -309,8 +305,8 @@ def _entry_bytes(window: Window, sizes: Mapping[Index, IndexSize]) -> float | No
     page_bytes, all_sizes = number(window.latest.setting("innodb_page_size")), window.latest[INDEX_SIZES]
     if page_bytes is None or all_sizes is None:
         return None
-    rows = {Table(index.schema, index.table): size.rows for index, size in all_sizes.sizes.items() if index.clustered}
-    counted = [(size, rows.get(Table(index.schema, index.table))) for index, size in sizes.items()]
+    rows = all_sizes.rows
+    counted = [(size, rows.get(index.of_table)) for index, size in sizes.items()]
     entries = total(entries_of for _, entries_of in counted if entries_of)
     pages = total(size.leaf_pages for size, entries_of in counted if entries_of)
     return ratio(_FULL * page_bytes * pages, entries) or None

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from advisor.contract.sql import identifier
-from advisor.facts.base import SECONDARY, TableFacts, maybe, ratio
+from advisor.facts.base import SECONDARY, TableFacts, count_seconds, counts_of, maybe, ratio
 from advisor.models.index_size import index_pages
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
-from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
+from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes
 from exporter.digest_text import CUT
 from exporter.rows import number
 from exporter.snapshot import Table
@@ -52,48 +52,39 @@ def counts(window: Window) -> list[CountFacts]:
     """
     sizes, counted = window.latest[INDEX_SIZES], window.latest[COUNT_STATEMENTS] or {}
     if sizes is None:
-        counts_of_tables = [_counted(window, table, _executions(window, table)) for table in counted]
+        unsized = [_counted(window, table, counts_of(window, table)) for table in counted]
         return sorted(
-            (count for count in counts_of_tables if count.counts != 0.0), key=lambda count: (count.schema, count.table)
+            (count for count in unsized if count.counts != 0.0), key=lambda count: (count.schema, count.table)
         )
-    counts_of_tables = []
+    sized = []
     for index, size in sizes.sizes.items():
-        table = Table(index.schema, index.table)
-        if index.clustered and hidden(counted, table):
-            counts_of_tables.append(_sized(window, _counted(window, table, None), size))
-        elif index.clustered and table in counted:
-            counts = _executions(window, table)
-            if counts != 0.0:
-                counts_of_tables.append(_sized(window, _counted(window, table, counts), size))
-    return sorted(
-        counts_of_tables, key=lambda count: (-(count.counts or 0.0) * (count.pages or 0.0), count.schema, count.table)
-    )
-
-
-def _executions(window: Window, table: Table) -> float | None:
-    return window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions)
+        if index.clustered and (hidden(counted, index.of_table) or index.of_table in counted):
+            executions = None if hidden(counted, index.of_table) else counts_of(window, index.of_table)
+            if executions != 0.0:
+                sized.append(_sized(window, _counted(window, index.of_table, executions), size, sizes))
+    return sorted(sized, key=lambda count: (-(count.counts or 0.0) * (count.pages or 0.0), count.schema, count.table))
 
 
 def _counted(window: Window, table: Table, counts: float | None) -> CountFacts:
     """What takes no size. Counts of tables whose names were cut are those of nobody knows how many tables."""
     if table.table == CUT and counts:
         counts = None
-    seconds = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds)
     return CountFacts(
         schema=table.schema,
         table=table.table,
         counts=counts,
         counts_per_hour=ratio(None if counts is None else counts * 3600.0, window.seconds),
-        seconds=ratio(seconds, counts),
+        seconds=count_seconds(window, table) if counts else None,
         clustered_by_bug=window.latest.server.has("count_star_takes_clustered_index"),
     )
 
 
-def _sized(window: Window, counted: CountFacts, size: IndexSize) -> CountFacts:
+def _sized(window: Window, counted: CountFacts, size: IndexSize, sizes: IndexSizes) -> CountFacts:
     page = number(window.latest.setting("innodb_page_size"))
     rows = None if size.rows is None else float(size.rows)
     columns = size.columns or ()
-    secondary = _secondary(window, Table(counted.schema, counted.table))
+    of_table = sizes.of(Table(counted.schema, counted.table))
+    secondary = {index.index: size for index, size in of_table.items() if not index.clustered}
     smallest = min(secondary, key=lambda name: (secondary[name].pages, name), default=None)
     return replace(
         counted,
@@ -114,13 +105,3 @@ def _pages(secondary: Mapping[str, IndexSize], name: str | None) -> float | None
     if name == SECONDARY:
         return None
     return 0.0 if name is None else float(secondary[name].pages)
-
-
-def _secondary(window: Window, table: Table) -> dict[str, IndexSize]:
-    """A table's secondary indexes, by name."""
-    sizes = window.latest[INDEX_SIZES]
-    return {
-        index.index: size
-        for index, size in (sizes.sizes if sizes else {}).items()
-        if (index.schema, index.table) == (table.schema, table.table) and not index.clustered
-    }

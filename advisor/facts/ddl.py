@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from advisor.facts.base import maybe
+from advisor.facts.base import NO_SIZES, maybe
 from advisor.models import ddl as model
 from advisor.models.index_size import key_bytes
 from advisor.observe.window import Window
@@ -135,29 +135,24 @@ def _largest(window: Window) -> tuple[Index, IndexSize, float, bool] | None:
     if not known:
         return None
     first, last = known[0].sizes, known[-1].sizes
-    rows = {(index.schema, index.table): size.rows for index, size in last.items() if index.clustered}
+    rows = known[-1].rows
     secondary = [
         (index not in first, size.leaf_pages, index, size)
         for index, size in last.items()
-        if not index.clustered and rows.get((index.schema, index.table)) and size.leaf_pages
+        if not index.clustered and rows.get(index.of_table) and size.leaf_pages
     ]
     if not secondary:
         return None
     built, _, index, size = max(
         secondary, key=lambda candidate: (candidate[0], candidate[1], candidate[2].schema, candidate[2].table)
     )
-    return index, size, float(rows[index.schema, index.table] or 0), built
+    return index, size, float(rows[index.of_table] or 0), built
 
 
 def _clustered(window: Window, index: Index) -> IndexSize:
     """The clustered index of an index's table."""
-    sizes = window.latest[INDEX_SIZES]
-    of_table = (index.schema, index.table)
-    return next(
-        size
-        for other, size in (sizes.sizes if sizes else {}).items()
-        if other.clustered and (other.schema, other.table) == of_table
-    )
+    sizes = window.latest[INDEX_SIZES] or NO_SIZES
+    return next(size for other, size in sizes.of(index.of_table).items() if other.clustered)
 
 
 def _columns(clustered: IndexSize, size: IndexSize) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from advisor.facts.base import maybe, over_pools, ratio
+from advisor.facts.base import file_reads, maybe, over_pools, ratio
 from advisor.facts.scans import ScanFacts
 from advisor.observe.window import Window, total
 from exporter.collectors.index_sizes import INDEX_SIZES
@@ -14,7 +14,6 @@ from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.midpoint import old_target
 from exporter.rows import number
-from exporter.snapshot import Table
 
 HEADROOM = 0.8
 """Share of the available memory that a pool may grow by. Control blocks and hash tables need about a twentieth of its
@@ -110,13 +109,9 @@ def _read_again(window: Window, pages_read: float | None) -> float | None:
     sizes, files = window.latest[INDEX_SIZES], window.latest[TABLE_FILES]
     if pages_read is None or sizes is None or files is None:
         return None
-    pages: dict[Table, int] = {}
-    for index, size in sizes.sizes.items():
-        table = Table(index.schema, index.table)
-        pages[table] = pages.get(table, 0) + size.pages
     again = 0.0
-    for table, size_pages in pages.items():
-        read = window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads)
+    for table, size_pages in sizes.pages.items():
+        read = file_reads(window, table)
         if read and table in files:
             unread = max(0.0, size_pages - (files[table].reads - read))
             again += max(0.0, read - unread)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from advisor.facts.base import TableFacts, fact, maybe, over_pools, ratio
+from advisor.facts.base import TableFacts, count_seconds, counts_of, fact, file_reads, maybe, over_pools, ratio
 from advisor.facts.key_order import may_be_in_order, read_in_order, rows_in_order
 from advisor.observe.window import Window, known_total
 from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
-from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes
+from exporter.collectors.index_sizes import INDEX_SIZES, IndexSizes
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.rows import number
@@ -104,44 +105,42 @@ class _Passes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Scanned:
-    """An index with its size, the rows of its table, and whether it was read in the order of its key."""
+class _Scan:
+    """Indexes of a table that are one scan.
 
-    index: Index
-    size: IndexSize
-    rows: int | None
-    in_order: bool
+    Attributes:
+        sizes: The sizes of all indexes.
+        in_order: The indexes, of all, that were read in the order of their keys.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class _Together:
-    """Indexes of a table that are one scan."""
-
-    parts: tuple[_Scanned, ...]
+    indexes: tuple[Index, ...]
+    sizes: IndexSizes
+    in_order: AbstractSet[Index]
 
     @property
     def table(self) -> Table:
-        return _table(self.parts[0].index)
+        return self.indexes[0].of_table
 
     @property
     def pages(self) -> float:
-        return float(sum(part.size.pages for part in self.parts))
+        return float(sum(self.sizes.sizes[index].pages for index in self.indexes))
 
     @property
     def what(self) -> str:
         """The table's name for its clustered index, and the names of the others."""
-        secondary = " and ".join(part.index.index for part in self.parts if not part.index.clustered)
+        secondary = " and ".join(index.index for index in self.indexes if not index.clustered)
         of_table = f"{self.table.schema}.{self.table.table}"
         if not secondary:
             return of_table
-        clustered = any(part.index.clustered for part in self.parts)
+        clustered = any(index.clustered for index in self.indexes)
         return f"{of_table} with its index {secondary}" if clustered else f"{secondary} of {of_table}"
 
     def passes(self, window: Window) -> _Passes:
         """Scans of all of them: those of each index count by its share of the pages."""
         passes_of_all = _Passes()
-        for part in self.parts:
-            passes, share = _passes(window, part) or _Passes(), part.size.pages / max(self.pages, 1.0)
+        for index in self.indexes:
+            passes = _passes(window, index, self.sizes, self.in_order) or _Passes()
+            share = self.sizes.sizes[index].pages / max(self.pages, 1.0)
             passes_of_all = _Passes(
                 passes_of_all.full + share * passes.full,
                 passes_of_all.ordered + share * passes.ordered,
@@ -149,24 +148,32 @@ class _Together:
             )
         return passes_of_all
 
+    def bytes(self, window: Window) -> float | None:
+        """Bytes of the indexes on disk, by the size of their pages."""
+        file = (window.latest[TABLE_FILES] or {}).get(self.table)
+        page_bytes = None if file is None else ratio(file.bytes, file.reads)
+        page_bytes = page_bytes or number(window.latest.setting("innodb_page_size"))
+        sizes = [self.sizes.sizes[index] for index in self.indexes]
+        in_bytes = [size.pages * (size.page_bytes or page_bytes or 0.0) for size in sizes]
+        return sum(in_bytes) if all(in_bytes) else None
+
 
 def scans(window: Window) -> list[ScanFacts]:
     """Each table with a trace of a full scan in the window, by scanned pages in falling order."""
     sizes = window.latest[INDEX_SIZES]
     if sizes is None:
         return []
-    in_order = read_in_order(window)
-    rows = {_table(index): size.rows for index, size in sizes.sizes.items() if index.clustered}
-    indexes: dict[Table, list[_Scanned]] = {}
-    for index, size in sizes.sizes.items():
+    in_order, rows = read_in_order(window), sizes.rows
+    indexes: dict[Table, list[Index]] = {}
+    for index in sizes.sizes:
         if index.clustered or index in in_order:
-            scanned = _Scanned(index, size, rows.get(_table(index)), index in in_order)
-            indexes.setdefault(_table(index), []).append(scanned)
-    scans_by_table = {table: scan for table, known in indexes.items() if (scan := _scan(window, known)) is not None}
+            indexes.setdefault(index.of_table, []).append(index)
+    scans_by_table = {
+        table: scan for table, of_table in indexes.items() if (scan := _scan(window, of_table, sizes, in_order))
+    }
     for table, index in may_be_in_order(window, rows).items():
         if table not in scans_by_table or not _is_explained(scans_by_table[table]):
-            doubtful = _Scanned(index, sizes.sizes[index], rows.get(table), in_order=True)
-            scans_by_table[table] = replace(_not_known(_Together((doubtful,))), in_doubt=True)
+            scans_by_table[table] = replace(_not_known(_Scan((index,), sizes, {index})), in_doubt=True)
     if not sizes.other_pages:  # otherwise a table without a size may be a small one
         for table in window.latest[TABLE_SCANS] or {}:
             if table not in rows and window.growth(lambda s: s[TABLE_SCANS], table, float) != 0:
@@ -174,25 +181,22 @@ def scans(window: Window) -> list[ScanFacts]:
     return sorted(scans_by_table.values(), key=lambda scan: -_scanned_pages(scan.passes, scan.pages))
 
 
-def _table(index: Index) -> Table:
-    return Table(index.schema, index.table)
-
-
 def _scanned_pages(passes: float | None, pages: float | None) -> float:
     return (passes or 0.0) * (pages or 0.0)
 
 
-def _scan(window: Window, indexes: Sequence[_Scanned]) -> ScanFacts | None:
+def _scan(
+    window: Window, indexes: Sequence[Index], sizes: IndexSizes, in_order: AbstractSet[Index]
+) -> ScanFacts | None:
     """The scans of a table's indexes, as far as known; None without scans."""
-    passes = [(index, _passes(window, index)) for index in indexes]
-    scanned = [(index, known.all) for index, known in passes if known is not None and known.all]
+    passes = {index: _passes(window, index, sizes, in_order) for index in indexes}
+    scanned = {index: known.all for index, known in passes.items() if known is not None and known.all}
     if not scanned:
-        unknown = [_Together((index,)) for index, known in passes if known is None]
-        return _not_known(unknown[0]) if unknown else None
-    _, often = max(scanned, key=lambda candidate: _scanned_pages(candidate[1], candidate[0].size.pages))
-    return _known(
-        window, _Together(tuple(index for index, of in scanned if _AS_OFTEN * often <= of <= often / _AS_OFTEN))
-    )
+        unknown = [index for index, known in passes.items() if known is None]
+        return _not_known(_Scan((unknown[0],), sizes, in_order)) if unknown else None
+    often = scanned[max(scanned, key=lambda index: _scanned_pages(scanned[index], sizes.sizes[index].pages))]
+    together = tuple(index for index, times in scanned.items() if _AS_OFTEN * often <= times <= often / _AS_OFTEN)
+    return _known(window, _Scan(together, sizes, in_order))
 
 
 def _is_explained(scan: ScanFacts) -> bool:
@@ -202,11 +206,11 @@ def _is_explained(scan: ScanFacts) -> bool:
     return scan.pages_read <= _OWN_READS * scan.passes * scan.pages
 
 
-def _not_known(scanned: _Together) -> ScanFacts:
+def _not_known(scanned: _Scan) -> ScanFacts:
     return ScanFacts(scanned.table.schema, scanned.table.table, scanned.what, pages=scanned.pages)
 
 
-def _known(window: Window, scanned: _Together) -> ScanFacts:
+def _known(window: Window, scanned: _Scan) -> ScanFacts:
     table, passes = scanned.table, scanned.passes(window)
     # From 8.0.14 on InnoDB counts the rows itself, even with one thread; rows_examined does not tell these apart.
     threads = number(window.latest.setting("innodb_parallel_read_threads"))
@@ -221,14 +225,14 @@ def _known(window: Window, scanned: _Together) -> ScanFacts:
         table=table.table,
         what=scanned.what,
         pages=scanned.pages,
-        leaf_pages=known_total(part.size.leaf_pages for part in scanned.parts),
-        bytes=_bytes(window, scanned),
+        leaf_pages=known_total(scanned.sizes.sizes[index].leaf_pages for index in scanned.indexes),
+        bytes=scanned.bytes(window),
         passes=passes.all,
         serial_passes=passes.all - parallel,
         ordered_passes=passes.ordered,
         parallel_passes=parallel,
         counts=passes.counts,
-        count_seconds=_count_seconds(window, table) if passes.counts else None,
+        count_seconds=count_seconds(window, table) if passes.counts else None,
         read_seconds=ratio(waited, passes.all),
         passes_per_hour=ratio(passes.all * 3600.0, window.seconds),
         pages_read=read,
@@ -254,7 +258,7 @@ def _sharers(pages_read: float | None, pages: float) -> float:
     return pages / pages_read
 
 
-def _last_pass(window: Window, scanned: _Together, passes: float) -> float | None:
+def _last_pass(window: Window, scanned: _Scan, passes: float) -> float | None:
     """Pages read per pass over the shortest part at the window's end that holds a pass of each scan in a reading."""
 
     def passes_in(part: Window) -> float:
@@ -273,50 +277,44 @@ def _last_pass(window: Window, scanned: _Together, passes: float) -> float | Non
     return per_pass(newest(min(sharers, passes)))
 
 
-def _passes(window: Window, scanned: _Scanned) -> _Passes | None:
+def _passes(window: Window, index: Index, sizes: IndexSizes, in_order: AbstractSet[Index]) -> _Passes | None:
     """Scans of an index, from table I/O and from COUNT(*); None where not known."""
-    if scanned.rows is None:
+    table, of_table = index.of_table, sizes.of(index.of_table)
+    rows = next((size.rows for other, size in of_table.items() if other.clustered), None)
+    if rows is None:
         return None
-    ordered = rows_in_order(window, scanned.index) if scanned.in_order else None
-    in_order = (ratio(ordered, scanned.rows) or 0.0) if ordered else 0.0
-    if not scanned.index.clustered:
-        return _Passes(ordered=in_order)
-    table = _table(scanned.index)
+    ordered = ratio(rows_in_order(window, index), rows) or 0.0 if index in in_order else 0.0
+    if not index.clustered:
+        return _Passes(ordered=ordered)
     fetched = window.growth(lambda s: s[TABLE_SCANS], table, float)
-    counts = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions)
+    counts = counts_of(window, table)
     examined = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.rows_examined)
-    by_counts = _counts_clustered(window, table) if counts else False
+    has_secondary = any(not other.clustered for other in of_table)
+    by_counts = _counts_clustered(window, table, has_secondary=has_secondary) if counts else False
     # Its optimiser treats COUNT(*) as a table scan, so that table I/O counts it, too (seen on 11.8, not on 10.11).
     in_table_io = window.latest.server.has("count_star_in_table_io")
     if fetched is None or counts is None or by_counts is None or (in_table_io and examined is None):
         return None
     if hidden(window.latest[COUNT_STATEMENTS] or {}, table):
         return None
-    if not scanned.rows:
+    if not rows:
         return _Passes()
     if in_table_io:
         fetched = max(0.0, fetched - (examined or 0.0))
-    return _Passes(fetched / scanned.rows, in_order, counts if by_counts else 0.0)
+    return _Passes(fetched / rows, ordered, counts if by_counts else 0.0)
 
 
-def _counts_clustered(window: Window, table: Table) -> bool | None:
+def _counts_clustered(window: Window, table: Table, *, has_secondary: bool) -> bool | None:
     """Whether COUNT(*) of the table reads the clustered index; None where that is not known.
 
     With a secondary index the optimiser counts by that one, unless told otherwise, or where it cannot.
     """
-    server, sizes = window.latest.server, window.latest[INDEX_SIZES]
-    if sizes is None:
-        return False
-    if not _has_secondary(sizes, table) or server.has("count_star_takes_clustered_index"):
+    if not has_secondary or window.latest.server.has("count_star_takes_clustered_index"):
         return True
     if window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.forced_primary) is None:
         return None
     statement = (window.latest[COUNT_STATEMENTS] or {}).get(table)
     return statement is not None and statement.forced_primary == statement.executions
-
-
-def _has_secondary(sizes: IndexSizes, table: Table) -> bool:
-    return any((i.schema, i.table) == (table.schema, table.table) and not i.clustered for i in sizes.sizes)
 
 
 def _pages_from_file(window: Window, table: Table) -> float | None:
@@ -326,18 +324,4 @@ def _pages_from_file(window: Window, table: Table) -> float | None:
     """
     if table not in (window.latest[TABLE_FILES] or {}):
         return None
-    return window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads)
-
-
-def _count_seconds(window: Window, table: Table) -> float | None:
-    seconds = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds)
-    return ratio(seconds, window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions))
-
-
-def _bytes(window: Window, scanned: _Together) -> float | None:
-    """Bytes of indexes on disk, by the size of their pages."""
-    files = (window.latest[TABLE_FILES] or {}).get(scanned.table)
-    page_bytes = None if files is None else ratio(files.bytes, files.reads)
-    page_bytes = page_bytes or number(window.latest.setting("innodb_page_size"))
-    sizes = [part.size.pages * (part.size.page_bytes or page_bytes or 0.0) for part in scanned.parts]
-    return sum(sizes) if all(sizes) else None
+    return file_reads(window, table)

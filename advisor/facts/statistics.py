@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from advisor.facts.base import TableFacts, fact, over_pools, ratio
+from advisor.facts.base import TableFacts, fact, file_reads, over_pools, ratio, statements
 from advisor.observe.window import Window
 from exporter.collectors.cached_indexes import CACHED_INDEXES
 from exporter.collectors.file_sizes import FILE_SIZES
@@ -51,19 +52,15 @@ def _larger(window: Window) -> Iterator[StatisticsFacts]:
     latest = window.latest
     sizes, cached, files = latest[INDEX_SIZES], latest[CACHED_INDEXES], latest[FILE_SIZES] or {}
     page_bytes = number(latest.setting("innodb_page_size"))
-    pages: dict[Table, int] = {}
-    for index, size in (sizes.sizes if sizes else {}).items():
-        table = Table(index.schema, index.table)
-        pages[table] = pages.get(table, 0) + size.pages
-    resident: dict[Table, int] = {}
+    resident = Counter[Table]()
     for index, held in (cached.pages if cached else {}).items():
-        table = Table(index.schema, index.table)
-        resident[table] = resident.get(table, 0) + held
+        resident[index.of_table] += held
     if sizes is None:
         read = window.delta(over_pools("pages_read")) if _is_shut(latest, CACHED_INDEXES) else None
         # A table has one page at least, and no statement reads more of it than is read at all.
         yield StatisticsFacts("", "", 1.0, None if read is None else _SLACK * read, "")
         return
+    pages = sizes.pages
     if pages and all(any(_is_shut(latest, section) for section in sections) for sections in _SEEN):
         largest, known = max(pages.items(), key=lambda item: (item[1], item[0].schema, item[0].table))
         yield StatisticsFacts(largest.schema, largest.table, float(known), None, "")
@@ -71,7 +68,7 @@ def _larger(window: Window) -> Iterator[StatisticsFacts]:
     for table, known in pages.items():
         of_file = ratio(files.get(table), page_bytes) or 0.0  # a file of compressed pages has more of them
         seen = (
-            (float(resident.get(table, 0)), "are in the buffer pool"),
+            (float(resident[table]), "are in the buffer pool"),
             (min(_pages_read_per_statement(window, table), of_file), "are read by a statement"),
         )
         least, where = max(seen)
@@ -86,6 +83,5 @@ def _is_shut(snapshot: Snapshot, section: SectionKey[Any]) -> bool:
 
 def _pages_read_per_statement(window: Window, table: Table) -> float:
     """Pages read from the table's data file by a statement on it; one may have begun before the window."""
-    read = window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.reads)
-    statements = window.growth(lambda s: s[TABLE_STATEMENTS], table, float)
-    return 0.0 if read is None or statements is None else read / (statements + 1.0)
+    read, count = file_reads(window, table), statements(window, table)
+    return 0.0 if read is None or count is None else read / (count + 1.0)

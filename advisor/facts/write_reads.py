@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from advisor.facts.base import status
+from advisor.facts.base import NO_SIZES, file_reads, status
 from advisor.observe.window import Window, total
 from exporter.collectors.auto_increments import AUTO_INCREMENTS
 from exporter.collectors.index_sizes import INDEX_SIZES
@@ -60,12 +60,12 @@ class WriteReads:
 def write_reads(window: Window, table: Table) -> WriteReads | None:
     """The bounds; None where a source is missing or was reset."""
     kinds, grown = window.latest[INDEXES], _grown(window, table)
-    read = window.growth(lambda s: s[TABLE_FILES], table, lambda file: float(file.reads))
+    read = file_reads(window, table)
     seconds = window.growth(lambda s: s[TABLE_FILES], table, lambda file: file.seconds)
     questions = status(window, "questions")
     if kinds is None or grown is None or read is None or seconds is None or questions is None:
         return None
-    of_table = [kind for index, kind in kinds.items() if (index.schema, index.table) == (table.schema, table.table)]
+    of_table = [kind for index, kind in kinds.items() if index.of_table == table]
     buffered = of_table.count(NON_UNIQUE)
     inserted, updated, deleted, spent = (
         total(io[name] for io in grown.values()) for name in ("inserted", "updated", "deleted", "write_seconds")
@@ -109,12 +109,8 @@ def _fetched(window: Window, index: Index, rows: float, in_time: float, question
 
 def _pages_per_row(window: Window, index: Index) -> float:
     """Leaf pages of an index for a row of the table; 1 where they are not known."""
-    sizes = window.latest[INDEX_SIZES]
-    of_table = {
-        other.index: size
-        for other, size in (sizes.sizes.items() if sizes else ())
-        if (other.schema, other.table) == (index.schema, index.table)
-    }
+    sizes = window.latest[INDEX_SIZES] or NO_SIZES
+    of_table = {other.index: size for other, size in sizes.of(index.of_table).items()}
     clustered = of_table.get("PRIMARY", of_table.get("GEN_CLUST_INDEX"))
     size = clustered if index.index == NO_INDEX else of_table.get(index.index)
     if size is None or clustered is None or not size.leaf_pages or not clustered.rows:
@@ -129,7 +125,7 @@ def _grown(window: Window, table: Table) -> dict[Index, dict[str, float]] | None
         return None
     growths: dict[Index, dict[str, float]] = {}
     for index in now:
-        if (index.schema, index.table) == (table.schema, table.table):
+        if index.of_table == table:
             grown = {field.name: _growth(window, index, field.name) for field in fields(IndexIo)}
             growths[index] = {name: value for name, value in grown.items() if value is not None}
             if len(growths[index]) < len(grown):

@@ -84,6 +84,23 @@ class IndexSizes:
     tables: int | None = None
     """Tables with statistics, each partition counted."""
 
+    @property
+    def rows(self) -> dict[Table, int | None]:
+        """Rows of each table, as last estimated."""
+        return {index.of_table: size.rows for index, size in self.sizes.items() if index.clustered}
+
+    @property
+    def pages(self) -> dict[Table, int]:
+        """Pages of all indexes of each table."""
+        pages: dict[Table, int] = {}
+        for index, size in self.sizes.items():
+            pages[index.of_table] = pages.get(index.of_table, 0) + size.pages
+        return pages
+
+    def of(self, table: Table) -> dict[Index, IndexSize]:
+        """The indexes of a table."""
+        return {i: size for i, size in self.sizes.items() if i.table == table.table and i.schema == table.schema}
+
 
 @dataclass(frozen=True, slots=True)
 class TableFormats:
