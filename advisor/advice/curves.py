@@ -15,7 +15,7 @@ from advisor.observe.window import Window
 from advisor.pool.curve import TIMES, MissCurve
 from advisor.pool.errors import Unanswerable
 from advisor.pool.estimate import curve
-from advisor.pool.stored_hours import StoredHours
+from advisor.pool.hours import StoredHours
 from exporter.refreshed import Refreshed
 from exporter.snapshot import Snapshot
 

@@ -23,8 +23,9 @@ from advisor.observe.window import Window, slices
 from advisor.pool.choice import choose_size
 from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
-from advisor.pool.hours import Hour, spare
+from advisor.pool.hours import Hour
 from advisor.pool.model import PoolModel
+from advisor.pool.spare import spare
 from advisor.pool.trials import choose
 from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Missing

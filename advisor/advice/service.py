@@ -28,7 +28,7 @@ from advisor.overview.statements import TableStatements
 from advisor.pool.curve import MissCurve
 from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
-from advisor.pool.stored_hours import StoredHours
+from advisor.pool.hours import StoredHours
 from advisor.rules.rulebook import Rulebook
 from advisor.timeline.events import Timeline
 from exporter.connection.errors import ServerError

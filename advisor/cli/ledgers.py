@@ -13,8 +13,7 @@ from advisor.ledger.entry import ENTRY, Outcome, Result
 from advisor.ledger.ledger import Ledger
 from advisor.ledger.recorded import recorded_ledger
 from advisor.observe.source import Replay, SnapshotSource
-from advisor.pool.hours import Hour
-from advisor.pool.stored_hours import HOUR
+from advisor.pool.hours import STORED_HOUR, Hour
 from exporter import state_file
 from exporter.state_file import StateError
 
@@ -45,7 +44,7 @@ def ledger_in(folder: Path, address: str) -> Ledger | None:
 
 def hours_in(folder: Path, address: str) -> Sequence[Hour]:
     """The hours of a server that the folder has. Raises Unusable."""
-    return _stored(state_file.path_of(folder, address), "hours", HOUR) or ()
+    return _stored(state_file.path_of(folder, address), "hours", STORED_HOUR) or ()
 
 
 def ledger_of(source: SnapshotSource) -> Ledger | None:

@@ -137,7 +137,7 @@ def composed(
     from advisor.advice.service import Service
     from advisor.cli import ledgers, sources
     from advisor.http import app as application
-    from advisor.pool.stored_hours import StoredHours
+    from advisor.pool.hours import StoredHours
     from exporter import mysqld_exporter_names
     from exporter.linux import limits
     from exporter.recording.history import StoredHistory

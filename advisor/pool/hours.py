@@ -1,29 +1,31 @@
-"""The memory of days: the miss curve of each hour, and the memory of the pool that none of these hours needs."""
+"""The memory of days: the miss curve of each hour, over restarts too."""
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from advisor.facts.base import over_pools
-from advisor.facts.beyond_window import SpareFacts
-from advisor.observe.limits import MAY_READ
+from advisor.files.stored import StoredItems
 from advisor.observe.window import Window, total
 from advisor.pool.curve import MissCurve
-from advisor.pool.settings import size_as_set
+from advisor.pool.settings import POOL_SIZE
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
 from exporter.recording.bounds import EARLIEST, LATEST
 from exporter.rows import number
 from exporter.snapshot import Snapshot
+from exporter.state_file import StateFile
 
-_HOUR, _MIB = 3600.0, 2.0**20
+log = logging.getLogger(__name__)
+
+HOUR_SECONDS, MIB = 3600.0, 2.0**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +50,13 @@ class _MemoryOfDays:
 
     longest: float = 35 * 86_400.0
     most_hours: int = 2_000
-    warm_up: float = 2 * _HOUR
+    warm_up: float = 2 * HOUR_SECONDS
     days: float = 3.0
     watched: float = 0.8
     still: float = 0.01
     full: float = 0.02
     beside: float = 0.05
-    least_beside: float = 16 * _MIB
+    least_beside: float = 16 * MIB
     recent: float = 86_400.0
     clock_slack: float = 60.0
 
@@ -137,6 +139,36 @@ class Hour:
         return self.reads if self.pool_bytes >= today else 0.0
 
 
+STORED_HOUR = TypeAdapter(Hour)
+
+
+class StoredHours:
+    """The hours of a server in its state file: each is on the disk before the next one begins.
+
+    Attributes:
+        hours: As they are now, oldest first, whether they could be written or not.
+    """
+
+    def __init__(self, state: StateFile) -> None:
+        """Read what the last sidecar stored."""
+        self._items = StoredItems(state, "hours", STORED_HOUR)
+        self.hours = tuple(self._items.load())
+        if self.hours:
+            log.info("found a memory of %d hours", len(self.hours))
+
+    def remember(self, window: Window, curve: MissCurve | None) -> None:
+        """Remember an hour. This waits for the disk.
+
+        Args:
+            window: What was watched, about an hour after the last one.
+            curve: The miss curve of this window; None where it cannot be computed.
+        """
+        newest = hour(window, curve)
+        if newest is not None:
+            self.hours = with_hour(self.hours, newest)
+            self._items.keep({repr(remembered.at): remembered for remembered in self.hours})
+
+
 def with_hour(hours: Sequence[Hour], hour: Hour) -> tuple[Hour, ...]:
     """The hours with one more, oldest first. Hours that are too old, or not over yet by this clock, are forgotten.
 
@@ -161,7 +193,7 @@ def hour(window: Window, curve: MissCurve | None) -> Hour | None:
         curve: The miss curve of this window; None where it cannot be computed.
     """
     latest = window.latest
-    booted, size = started(latest), number(latest.setting("innodb_buffer_pool_size"))
+    booted, size = started(latest), number(latest.setting(POOL_SIZE))
     pools, read = latest[POOLS], window.delta(over_pools("pages_read"))
     if booted is None or size is None or pools is None or read is None or not window.seconds:
         return None
@@ -182,110 +214,18 @@ def hour(window: Window, curve: MissCurve | None) -> Hour | None:
     return Hour(latest.at, window.seconds, booted, float(size), settings_digest(latest), settled, reads, sizes)
 
 
-def spare(hours: Sequence[Hour] | None, window: Window, may_read: float = MAY_READ) -> SpareFacts:
-    """The memory of the pool that could go.
-
-    The answer is the smallest size for which, at the high end of the interval, no hour reads more than ``may_read``
-    pages a second above what it read. Every remembered hour outside of a warm-up may object, also those with other
-    settings. Only hours with today's settings, in which the pool did not fill, count as watched.
-
-    Args:
-        hours: The hours of the server, oldest first; None where none are stored.
-        window: Its newest snapshot tells today's settings.
-        may_read: Pages a second that may be read more.
-    """
-    if hours is None:
-        return SpareFacts(may_read=may_read)
-    latest = window.latest
-    today, booted = number(latest.setting("innodb_buffer_pool_size")), started(latest)
-    warm = [hour for hour in _warm(hours) if latest.at - MEMORY.longest <= hour.at <= latest.at + MEMORY.clock_slack]
-    settings = settings_digest(latest)
-    watched = [hour for hour in warm if hour.settled and hour.settings == settings]
-    days, least = _least_watched(watched)
-    facts = SpareFacts(
-        kept=True,
-        days=days,
-        least_watched=least,
-        hours=float(len(warm)),
-        settled=any(
-            hour.pool_bytes == today and _same_start(hour.started, booted) and latest.at - hour.at <= MEMORY.recent
-            for hour in watched
-        ),
-        may_read=may_read,
-        cure=f"wait: the hour that began at {least} was watched least",
-    )
-    if today is None or not warm:
-        return facts
-    size = _smallest(warm, window, float(today), may_read)
-    # Of hours that read no more, the one that reads most.
-    worst = max(warm, key=lambda hour: (hour.rise(size, float(today)), hour.reads))
-    reads, now = worst.of(size), worst.before(float(today))
-    if reads is None:  # only today's size is chosen then, which every hour of it knows
-        return facts
-    return replace(
-        facts,
-        value=size,
-        freed_bytes=today - size,
-        unfilled_bytes=_unfilled(latest, today - size),
-        worst_hour=datetime.fromtimestamp(worst.began, UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        reads_now=now,
-        reads_expected=reads.expected,
-        reads_most=max(now, reads.most),
-        rise=worst.rise(size, float(today)),
-    )
-
-
-def _smallest(hours: Sequence[Hour], window: Window, today: float, may_read: float) -> float:
-    """The smallest size that the server would set with which no hour reads too much; nor with any larger one."""
-    asked = {reads.bytes for hour in hours for reads in hour.sizes}
-    sizes = {size_as_set(window, math.ceil(size / _MIB) * _MIB) for size in asked}
-    smallest = today
-    for size in sorted((size for size in sizes if size < today), reverse=True):
-        if any(hour.rise(size, today) > may_read for hour in hours):
-            break
-        smallest = size
-    return smallest
-
-
-def _warm(hours: Sequence[Hour]) -> Iterator[Hour]:
-    """The hours that began long enough after the server's start and after a change of the pool's size."""
-    size, since = None, 0.0
-    for hour in hours:
-        if hour.pool_bytes != size:
-            size, since = hour.pool_bytes, hour.began
-        if hour.began >= max(since, hour.started) + MEMORY.warm_up:
-            yield hour
-
-
-def _least_watched(hours: Sequence[Hour]) -> tuple[float, str]:
-    """Of the 24 hours of the day the one that was watched on the fewest days, and these days."""
-    watched: dict[int, float] = {}
-    until = -math.inf
-    for hour in hours:
-        since = max(hour.began, until)
-        until = max(hour.at, until)
-        while since < until:
-            end = min(until, (since // _HOUR + 1) * _HOUR)
-            watched[int(since // _HOUR)] = watched.get(int(since // _HOUR), 0.0) + end - since
-            since = end
-    days = [0] * 24
-    for begin, seconds in watched.items():
-        days[begin % 24] += seconds >= MEMORY.watched * _HOUR
-    least = min(range(24), key=days.__getitem__)
-    return float(days[least]), f"{least:02}:00 UTC"
-
-
 def _of_one_run(*hours: Hour) -> bool:
     """Whether neither a restart nor another setting came between them."""
     first, *others = hours
     return all(
         (other.pool_bytes, other.settings) == (first.pool_bytes, first.settings)
-        and _same_start(other.started, first.started)
+        and same_start(other.started, first.started)
         for other in others
     )
 
 
-def _same_start(one: float, other: float | None) -> bool:
+def same_start(one: float, other: float | None) -> bool:
+    """Whether two times of a start are of one."""
     return other is not None and abs(one - other) <= MEMORY.clock_slack
 
 
@@ -321,13 +261,6 @@ def _kept_free(snapshot: Snapshot) -> float:
     """The most free pages that the page cleaner may keep in a full pool."""
     pools, depth = snapshot[POOLS] or (), number(snapshot.setting("innodb_lru_scan_depth"))
     return math.inf if depth is None else depth * len(pools) + MEMORY.full * total(pool.size_pages for pool in pools)
-
-
-def _unfilled(latest: Snapshot, freed: float) -> float | None:
-    pools, page_bytes = latest[POOLS], number(latest.setting("innodb_page_size"))
-    if pools is None or page_bytes is None:
-        return None
-    return min(freed, page_bytes * total(pool.free_pages for pool in pools))
 
 
 def with_room(size: float) -> float:

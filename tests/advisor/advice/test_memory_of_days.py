@@ -14,7 +14,7 @@ from advisor.contract.recommendation import Advice
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.pool.errors import Unanswerable
-from advisor.pool.stored_hours import StoredHours
+from advisor.pool.hours import StoredHours
 from advisor.rules import check
 from exporter.state_file import StateFile
 from tests.advisor.advice.watching import rulebook

@@ -12,8 +12,7 @@ from pydantic import TypeAdapter
 
 from advisor.files.stored import stored_items
 from advisor.observe.window import Window
-from advisor.pool.hours import MEMORY, Hour, ReadsAtSize
-from advisor.pool.stored_hours import HOUR, StoredHours
+from advisor.pool.hours import MEMORY, STORED_HOUR, Hour, ReadsAtSize, StoredHours
 from exporter.state_file import StateFile
 from tests.advisor.building import pool, snapshot, variables
 
@@ -43,7 +42,7 @@ def keep(folder: Path, hours: int = 3) -> Path:
         stored = StoredHours(state)
         for number in range(hours):
             stored.remember(watched(number + 1), None)
-            assert stored_items(state.path, "hours", HOUR) == (list(stored.hours), None)  # at once
+            assert stored_items(state.path, "hours", STORED_HOUR) == (list(stored.hours), None)  # at once
     return state.path
 
 
@@ -51,7 +50,7 @@ def test_the_next_sidecar_remembers_the_hours(tmp_path: Path) -> None:
     path = keep(tmp_path)
     memory = load(tmp_path)
     assert [hour.seconds for hour in memory] == [3600.0] * 3
-    assert stored_items(path, "hours", HOUR) == (list(memory), None)
+    assert stored_items(path, "hours", STORED_HOUR) == (list(memory), None)
     assert load(tmp_path, "other:3306") == ()
 
 
