@@ -21,7 +21,7 @@ from advisor.ledger.entry import (
 )
 from advisor.ledger.ledger import Ledger
 from advisor.ledger.reading import Measure, Work
-from exporter.pseudonyms import Pseudonyms
+from exporter.anonymisation import Pseudonyms
 
 Named = TypeVar("Named", Compared, Work, Measure)
 """What has a subject."""

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from exporter.anonymisation import columns
+from exporter.anonymisation import Pseudonyms, columns
 from exporter.collectors.base import KEPT, Collector, of_dictionary
 from exporter.collectors.index_sizes import require_room_for_tables
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, text
 from exporter.snapshot import Table
 from exporter.table_names import SYSTEM_SCHEMAS, from_filename

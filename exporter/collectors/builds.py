@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exporter.anonymisation import Row, columns, kept
+from exporter.anonymisation import Pseudonyms, Row, columns, kept
 from exporter.collectors.base import Collector, require_performance_schema
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, Value, count, count_or_none, number, text
 from exporter.server import Server
 from exporter.snapshot import Table

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from exporter.anonymisation import columns
+from exporter.anonymisation import Pseudonyms, columns
 from exporter.collectors.base import OF_INDEX, OTHER, TOP, Collector, SourceUnavailable, gauge, index_labels
 from exporter.collectors.index_sizes import require_room_for_tables
 from exporter.collectors.indexes import named_tables
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
 from exporter.server import Server
 from exporter.snapshot import Index

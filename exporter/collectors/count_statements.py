@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from exporter.anonymisation import Row, each_row
+from exporter.anonymisation import Pseudonyms, Row, each_row
 from exporter.collectors.base import (
     KEPT,
     OF_TABLE,
@@ -18,7 +18,6 @@ from exporter.collectors.base import (
     summed,
 )
 from exporter.digest_text import CUT, LONGEST, NAME, unquoted
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import LARGE, Rows, count, seconds, text
 from exporter.server import Server
 from exporter.snapshot import Table

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.anonymisation import columns
+from exporter.anonymisation import Pseudonyms, columns
 from exporter.collectors.base import KEPT, Collector, SourceUnavailable, of_dictionary
 from exporter.collectors.index_sizes import require_room_for_tables
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
 from exporter.server import Server
 from exporter.snapshot import Table

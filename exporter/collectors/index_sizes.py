@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from exporter.anonymisation import columns, kept
+from exporter.anonymisation import Pseudonyms, columns, kept
 from exporter.collectors.base import (
     OF_INDEX,
     OF_TABLE,
@@ -19,7 +19,6 @@ from exporter.collectors.base import (
     index_labels,
 )
 from exporter.exposition import LabelledValue
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, Value, count, number, text
 from exporter.snapshot import Index, Snapshot, Table
 from exporter.table_names import PARTITION, logical_table

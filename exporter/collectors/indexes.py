@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
-from exporter.anonymisation import columns
+from exporter.anonymisation import Pseudonyms, columns
 from exporter.collectors.base import Collector, SourceUnavailable, index_labels, info
 from exporter.collectors.index_sizes import largest_indexes, require_room_for_tables
 from exporter.exposition import LabelledValue
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import LARGE, Rows, count, text
 from exporter.server import Server
 from exporter.snapshot import Index, Snapshot

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from exporter.anonymisation import columns
+from exporter.anonymisation import Pseudonyms, columns
 from exporter.collectors.base import OTHER, TOP, Collector, SourceUnavailable, exact, gauge, index_labels, summed
 from exporter.collectors.pools import POOLS
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import LARGE, Rows, Value, count, number, text
 from exporter.server import Server
 from exporter.snapshot import Index, Snapshot

@@ -6,10 +6,9 @@ import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
-from exporter.anonymisation import Row, each_row
+from exporter.anonymisation import Pseudonyms, Row, each_row
 from exporter.collectors.base import KEPT, OF_TABLE, TOP, Collector, counter, exact, summed, with_performance_schema
 from exporter.collectors.data_files import INSTRUMENT, FileReads
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
 from exporter.snapshot import Table
 from exporter.table_names import from_filename

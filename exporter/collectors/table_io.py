@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from exporter.anonymisation import columns
+from exporter.anonymisation import Pseudonyms, columns
 from exporter.collectors.base import KEPT, Collector, summed, with_performance_schema
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, seconds, text
 from exporter.snapshot import Index
 from exporter.table_names import SYSTEM_SCHEMAS

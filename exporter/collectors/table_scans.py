@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from exporter.anonymisation import columns
+from exporter.anonymisation import Pseudonyms, columns
 from exporter.collectors.base import OF_TABLE, TOP, Collector, counter, with_performance_schema
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows, count, text
 from exporter.snapshot import Table
 from exporter.table_names import SYSTEM_SCHEMAS

@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from exporter.anonymisation import plain_version, plain_words
+from exporter.anonymisation import Pseudonyms, plain_version, plain_words
 from exporter.collectors import BY_NAME
-from exporter.pseudonyms import Pseudonyms
 from exporter.recording.file import LedgerLines, Recorder
 from exporter.sampling.assembly import Answer
 from exporter.server import Server

@@ -26,19 +26,16 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self, cast, get_args
 
 from exporter import __version__
+from exporter.anonymisation import Pseudonyms
 from exporter.collectors import BY_NAME
 from exporter.files import open_regular
-from exporter.pseudonyms import Pseudonyms
-from exporter.recording.bounds import ReadBudget, TooMuch, lines, moment
-from exporter.recording.gunzip import gunzip
+from exporter.recording.bounds import ReadBudget, TooMuch, gunzip, lines, moment
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer, Assembler
 from exporter.server import Server, identify, identity
 from exporter.snapshot import Failure, Snapshot
 
 FORMAT = 1
-MOST_COLLECTIONS = 100_000
-"""Collections of a recording: a day has 86,400 at the least sensible interval, a second."""
 _MOST_OTHERS = 100
 """Collectors that this version does not have; a later one may have some."""
 _LONGEST = 1e9
@@ -234,7 +231,7 @@ Event = RecordedSession | Answer | float | list[Any]
 
 def _events(path: Path, budget: ReadBudget, content: bytes | None = None) -> Iterator[Event]:
     """The events of a recording, in their order; the first is a session. Arguments and errors as of ``Replayer``."""
-    began, collections = False, 0
+    began = False
     last: dict[str, tuple[Rows, ...]] = {}
     for number, line in _lines(path, content, budget):
         try:
@@ -246,9 +243,6 @@ def _events(path: Path, budget: ReadBudget, content: bytes | None = None) -> Ite
             elif "answer" in line:
                 yield _answer(line, last)
             elif "collection" in line:
-                collections += 1
-                if collections > MOST_COLLECTIONS:
-                    raise ValueError(f"more than {MOST_COLLECTIONS:,} collections; {_CURE}")
                 yield moment(line["collection"])
             elif "ledger" in line:
                 yield list(line["ledger"])

@@ -19,7 +19,7 @@ from advisor.observe.source import Replay
 from advisor.observe.window import Window
 from advisor.rules import check
 from advisor.rules.rulebook import builtin_ids
-from exporter.pseudonyms import Pseudonyms
+from exporter.anonymisation import Pseudonyms
 from exporter.recording.anonymise import AnonymousRecorder
 from exporter.recording.file import Recorder, Replayer
 from exporter.server import identity

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from exporter.anonymisation import Pseudonyms
 from exporter.collectors import builds
 from exporter.collectors.builds import BUILDS, Building, Builds
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Table

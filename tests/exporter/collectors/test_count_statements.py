@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 
+from exporter.anonymisation import Pseudonyms
 from exporter.collectors import count_statements
 from exporter.collectors.base import TOP
 from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
 from exporter.digest_text import CUT
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows
 from exporter.server import identify
 from exporter.snapshot import Snapshot, Table

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from exporter.anonymisation import Pseudonyms
 from exporter.collectors.table_digests import MOST_DIGESTS, SQL, Digest, not_in_digests, table_digests
 from exporter.connection.errors import ConnectionLost
 from exporter.connection.target import from_dsn
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from exporter.anonymisation import Pseudonyms
 from exporter.collectors.index_sizes import INDEX_SIZES, TableFormats
 from exporter.collectors.table_formats import TABLE_FORMATS, parse
 from exporter.digest_text import CUT
-from exporter.pseudonyms import Pseudonyms
 from exporter.rows import Rows
 from exporter.sampling.sampler import Sampler
 from exporter.snapshot import Snapshot, Table

@@ -182,7 +182,7 @@ def test_an_interruption_while_a_recording_is_closed_is_not_lost(
             io.RawIOBase.close(content)
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("exporter.recording.gunzip._Content.close", interrupted)
+    monkeypatch.setattr("exporter.recording.bounds._Content.close", interrupted)
     with pytest.raises(KeyboardInterrupt):
         list(replay(path))
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from exporter.recording.bounds import gunzip
 from exporter.recording.file import RecordingError, replay
-from exporter.recording.gunzip import gunzip
 
 CAPTURE = Path(__file__).parents[2] / "captures/mysql-9.7/repeated-scan/recording.jsonl.gz"
 TEXT = b"".join(b"line %d\n" % number for number in range(50_000))
