@@ -3,73 +3,71 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ruamel.yaml import YAML
 
 from exporter.recording.file import replay
-from lab import servers
-from lab.captures import Capture, redaction
+from lab.captures import Capture, golden, redaction
 from lab.captures.scenarios import CATALOG
-from lab.captures.scenarios.base import CaptureRejected, CaptureScenario, Numbers, Step
+from lab.captures.scenarios.base import CaptureScenario, Numbers, Step
+from lab.harness.campaign import Study
+from lab.harness.records import Entries, Part, Say
 from lab.harness.watch import SidecarSampler
 from lab.servers import PrivateServer
 
 
-def record(capture: Capture, say: Callable[[str], None] = print) -> Numbers:
+def study(captures: Iterable[Capture]) -> Study:
+    """The recording of captures, and then of the golden files."""
+    parts = [
+        Part("captures", str(capture), capture.server, CATALOG[capture].options or {}, partial(record, capture))
+        for capture in captures
+    ]
+    return Study(parts, lines=_lines, finish=_with_golden_files)
+
+
+def _lines(entries: Entries) -> Iterator[str]:
+    for name, entry in entries.items():
+        yield f"{name:44} {', '.join(f'{number} {value}' for number, value in entry['data'].items())}"
+
+
+def _with_golden_files(entries: Entries) -> Entries:
+    golden.write()
+    return entries
+
+
+def record(capture: Capture, server: PrivateServer, _: Say) -> Numbers:
     """Record a capture and its note; return the key numbers.
 
     The old files stay unless the new capture shows its scenario and names nothing of this machine.
 
-    Args:
-        capture: The capture.
-        say: Takes a message about a failed attempt that another one follows.
-
     Raises:
-        UnavailableHere: The server is unavailable here.
-        StartError: The server did not start.
-        CaptureRejected: The capture does not show its scenario.
-        Leak: The capture names something of this machine.
+        NotShown: The capture does not show its scenario, or names something of this machine.
     """
     scenario = CATALOG[capture]
-    for attempt in range(1, scenario.attempts + 1):
-        try:
-            return _attempt(capture, scenario, attempt)
-        except CaptureRejected as error:
-            if attempt == scenario.attempts:
-                raise
-            say(f"attempt {attempt}: {error}")
-    raise AssertionError("a scenario has at least one attempt")
-
-
-def _attempt(capture: Capture, scenario: CaptureScenario, attempt: int) -> Numbers:
-    if scenario.options is None:
-        raise servers.UnavailableHere("this capture was recorded elsewhere")
     with TemporaryDirectory() as folder:
         recording = Path(folder) / capture.recording.name
-        with servers.start(capture.server, scenario.options) as server:
-            began = datetime.now(UTC)
-            with scenario.work(server) as step:
-                _watch(server, scenario, step, recording)
-            version, options = server.version, server.options
+        began = datetime.now(UTC)
+        with scenario.work(server) as step:
+            _watch(server, scenario, step, recording)
         shown = scenario.check(list(replay(recording)))
         redaction.check(recording)
         capture.recording.parent.mkdir(parents=True, exist_ok=True)
         capture.recording.write_bytes(recording.read_bytes())
     note = {
         "server": capture.server,
-        "version": version,
-        "options": dict(options),
+        "version": server.version,
+        "options": dict(server.options),
         "account": scenario.user,
         "workload": " ".join((scenario.work.__doc__ or "").split()),
         "collections": scenario.collections,
         "seconds_apart": scenario.period,
         "captured": began.isoformat(timespec="seconds"),
         "command": f"python -m lab.captures {capture}",
-        "attempts": attempt,
         "rewritten": redaction.REWRITTEN,
         "shows": shown,
     }

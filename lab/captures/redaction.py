@@ -12,6 +12,7 @@ from pathlib import Path
 from exporter.recording.file import Recorder
 from exporter.rows import Rows, Value
 from exporter.sampling.assembly import Answer
+from lab.harness.records import NotShown
 from lab.packages import cache
 from lab.servers import PrivateServer, programs
 
@@ -21,10 +22,6 @@ REWRITTEN = (
     f"program folder to {BASEDIR}, data folder to {DATADIR}, temporary folder to {TMPDIR}, host name to {HOSTNAME}; "
     "nothing else"
 )
-
-
-class Leak(Exception):
-    """A recording names something of this machine."""
 
 
 class RedactedRecorder(Recorder):
@@ -71,10 +68,10 @@ def check(recording: Path) -> None:
     """Check that a recording names nothing of this machine.
 
     Raises:
-        Leak: It does.
+        NotShown: It does.
     """
     if names := leaks(recording):
-        raise Leak(f"the recording still names {', '.join(names)}")
+        raise NotShown(f"the recording still names {', '.join(names)}")
 
 
 def _of_this_machine() -> dict[str, str]:

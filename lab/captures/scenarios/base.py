@@ -16,6 +16,7 @@ from exporter.collectors.pools import POOLS, BufferPool
 from exporter.midpoint import old_target
 from exporter.snapshot import Index, Snapshot, Table
 from lab.captures import Capture
+from lab.harness.records import NotShown
 from lab.harness.workloads import emptied
 from lab.servers import NAMES, PrivateServer
 
@@ -39,11 +40,7 @@ Work = Callable[[PrivateServer], AbstractContextManager[Step]]
 Snapshots = Sequence[Snapshot]
 Numbers = dict[str, object]
 Check = Callable[[Snapshots], Numbers]
-"""Returns the key numbers of a capture. Raises `CaptureRejected`."""
-
-
-class CaptureRejected(Exception):
-    """The capture does not show its scenario; the text says what is missing."""
+"""Returns the key numbers of a capture. Raises `NotShown`."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +54,6 @@ class CaptureScenario:
         collections: The number of collections.
         period: Seconds between two collections.
         user: The sidecar's account.
-        attempts: The most attempts until the check holds, for checks that depend on chance. The note has their number.
     """
 
     options: Mapping[str, str] | None
@@ -66,7 +62,6 @@ class CaptureScenario:
     collections: int = 7
     period: float = 1.0
     user: str = "root"
-    attempts: int = 1
 
 
 CATALOG: dict[Capture, CaptureScenario] = {}
@@ -109,7 +104,7 @@ def cold(server: PrivateServer, tables: Mapping[str, int]) -> Iterator[pymysql.C
 def require(condition: bool, what: str) -> None:  # noqa: FBT001 - as in assert
     """Reject the capture unless the condition holds."""
     if not condition:
-        raise CaptureRejected(what)
+        raise NotShown(what)
 
 
 def in_pools(snapshot: Snapshot, value: Callable[[BufferPool], int]) -> int:
@@ -131,7 +126,7 @@ def table_pages(snapshots: Snapshots, table: Table) -> int:
     """Leaf pages of the clustered index as statistics say.
 
     Raises:
-        CaptureRejected: There are none.
+        NotShown: There are none.
     """
     return leaf_pages(snapshots, Index(table.schema, table.table, "PRIMARY"))
 
@@ -140,11 +135,11 @@ def leaf_pages(snapshots: Snapshots, index: Index) -> int:
     """Leaf pages of an index as statistics say.
 
     Raises:
-        CaptureRejected: There are none.
+        NotShown: There are none.
     """
     sizes = snapshots[-1][INDEX_SIZES]
     if sizes is None or index not in sizes.sizes:
-        raise CaptureRejected(f"no statistics of {index.table}.{index.index}")
+        raise NotShown(f"no statistics of {index.table}.{index.index}")
     return sizes.sizes[index].leaf_pages
 
 
@@ -158,5 +153,5 @@ def counter_growth(snapshots: Snapshots, counter: str) -> int:
     """How much a counter of INNODB_METRICS grew over the capture."""
     counters = [(snapshots[end][INNODB_METRICS] or {}).get(counter) for end in (0, -1)]
     if counters[0] is None or counters[1] is None:
-        raise CaptureRejected(f"no {counter}")
+        raise NotShown(f"no {counter}")
     return counters[1] - counters[0]

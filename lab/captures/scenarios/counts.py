@@ -39,7 +39,7 @@ ONE_READER = {"innodb-parallel-read-threads": "1"}
 BUSY = 0.7
 """The share of the cores' time above which a capture shows nothing about waits: other work disturbed it."""
 _LARGEST_KEY = 2**32
-_COLD = {"collections": 8, "period": 1.6, "attempts": 3}
+_COLD = {"collections": 8, "period": 1.6}
 """The period: all collections take more than the ten seconds between two looks at the machine."""
 
 

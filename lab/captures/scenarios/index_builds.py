@@ -15,7 +15,6 @@ from exporter.collectors.ddl import DDL
 from exporter.snapshot import Index
 from lab.captures.scenarios.base import (
     DEFAULT_POOL,
-    CaptureRejected,
     Numbers,
     Snapshots,
     Step,
@@ -24,6 +23,7 @@ from lab.captures.scenarios.base import (
     require,
     scenario,
 )
+from lab.harness.records import NotShown
 from lab.harness.workloads import SCHEMA, ask, make_indexed_table
 from lab.servers import PrivateServer
 
@@ -71,7 +71,7 @@ def built(snapshots: Snapshots, *, least_pages: int = 2_500, most_pages: int = 1
     """Index builds ended between all collections, and the table has an index of the expected size."""
     first, last = snapshots[0][DDL], snapshots[-1][DDL]
     if first is None or last is None:
-        raise CaptureRejected("no index builds are known")
+        raise NotShown("no index builds are known")
     builds = (last.builds or 0) - (first.builds or 0)
     require(builds >= len(snapshots) - 1, f"{builds} ALTER TABLE and CREATE INDEX")
     pages = leaf_pages(snapshots, BY_TEXT)

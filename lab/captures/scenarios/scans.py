@@ -275,8 +275,8 @@ def graded(snapshots: Snapshots) -> Numbers:
     }
 
 
-# The advised value depends on the pages that the page cleaner is seen to keep free: three attempts.
-@passes("scan-followed-midway", FULL_ON_9_7, graded, collections=51, attempts=3)
+# The advised value depends on the pages that the page cleaner is seen to keep free.
+@passes("scan-followed-midway", FULL_ON_9_7, graded, collections=51)
 @contextmanager
 def scan_followed_midway(server: PrivateServer) -> Iterator[Step]:
     """As repeated-scan, of a table of 2,700 pages.
@@ -460,7 +460,6 @@ def parallel_reads(snapshots: Snapshots) -> Numbers:
     parallel_reads,
     collections=8,
     period=PASS_SECONDS + 0.13,
-    attempts=3,
 )
 @contextmanager
 def parallel_count(server: PrivateServer) -> Iterator[Step]:
