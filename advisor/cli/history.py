@@ -1,4 +1,4 @@
-"""`history`: what became of changes, from the directory of `serve` or from a recording."""
+"""`history`: outcomes of changes, from the directory of `serve` or from a recording."""
 
 from __future__ import annotations
 
@@ -136,9 +136,9 @@ def history(
         since=_moment(since),
         limit=min(limit, MOST_OUTCOMES),
     )
-    shown = histories.history(ledger, history_filter, kept=recording is None)
-    put(model_json(shown) if style == "json" else outcomes.history(shown), style=style)
-    if fails(shown.outcomes, fail_on):
+    answer = histories.history(ledger, history_filter, kept=recording is None)
+    put(model_json(answer) if style == "json" else outcomes.history(answer), style=style)
+    if fails(answer.outcomes, fail_on):
         sys.exit(FINDINGS)
 
 

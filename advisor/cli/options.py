@@ -103,8 +103,8 @@ class SetupOptions:
         suppressions = functools.partial(self._suppressions, configured)
         rules = Rulebook(builtin_directory(), self.rules or configured.rules, suppressions, self.config)
         machine = {"cores": self.cores, "memory": self.memory, "storage": self.storage}
-        given = {name: value for name, value in machine.items() if value is not None}
-        return rules, configured.server.model_copy(update=given)
+        options = {name: value for name, value in machine.items() if value is not None}
+        return rules, configured.server.model_copy(update=options)
 
     def _suppressions(self, at_start: Configuration) -> Sequence[Suppression]:
         """Those of the options, and of the configuration file as it is now."""

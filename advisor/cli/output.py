@@ -63,7 +63,7 @@ def writable(output: Path | None) -> None:
     """Refuse a file without a directory before any work is done.
 
     Raises:
-        Unusable: There is no such directory.
+        Unusable: The directory is missing.
     """
     if output is not None and not output.parent.is_dir():
         raise Unusable(f"cannot write {output}: there is no directory {output.parent}")

@@ -131,15 +131,15 @@ def test(*, directory: Path | None, setup: SetupOptions, only: Sequence[str], ve
         sys.exit(FINDINGS)
 
 
-def _rule(known: Sequence[Rule], rule_id: str) -> Rule:
+def _rule(rules: Sequence[Rule], rule_id: str) -> Rule:
     """The rule of this id.
 
     Raises:
-        Unusable: There is none.
+        Unusable: No rule has this id.
     """
-    rule = next((rule for rule in known if rule.id == rule_id), None)
+    rule = next((rule for rule in rules if rule.id == rule_id), None)
     if rule is None:
-        raise Unusable(f"there is no rule {rule_id}; there are {', '.join(rule.id for rule in known) or 'none'}")
+        raise Unusable(f"there is no rule {rule_id}; there are {', '.join(rule.id for rule in rules) or 'none'}")
     return rule
 
 

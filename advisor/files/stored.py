@@ -37,11 +37,11 @@ class StoredItems(Generic[Item]):
     """The items of a table. Failures are logged by the state file, and what was not written is written later.
 
     Attributes:
-        problem: Why the table lacks what was to be kept last; None where it has it.
+        problem: Why the last ``keep`` failed; None after one that succeeded.
     """
 
     def __init__(self, state: StateFile, table: TableName, adapter: TypeAdapter[Item]) -> None:
-        """Nothing is read yet."""
+        """Read nothing before ``load``."""
         self.problem: str | None = None
         self._state, self._table, self._adapter = state, table, adapter
         self._written: tuple[sqlite3.Connection | None, Mapping[str, Item]] = (None, {})

@@ -52,7 +52,7 @@ LARGEST_BYTES = 256 << 10
 _MOST_NODES = 50_000
 """Keys, values and lists of a file in which each alias stands for what it names: ten lines can name a billion."""
 _LONGEST_MESSAGE = 500
-"""Characters: a message repeats what is wrong."""
+"""Characters: a message quotes the wrong value."""
 
 
 class FileModel(BaseModel):

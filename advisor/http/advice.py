@@ -94,10 +94,10 @@ async def advise(request: Request, query: Annotated[Filter, Query()], service: T
     form = negotiated(request, _FORMS)
     if form == HTML:
         return pages.opened()
-    known = service.rules.rule_set.origins
+    origins = service.rules.rule_set.origins
     for rule in query.rule:
-        if rule not in known:
-            raise unknown("rule", rule, known)
+        if rule not in origins:
+            raise unknown("rule", rule, origins)
     advice = _last_advice(service) if query.last else (await service.assessment(query.window)).advice
     return as_asked(form, query.part(advice), documents.advice)
 
@@ -160,7 +160,7 @@ def _last_advice(service: Service) -> Advice:
     """The last advice, also while the server is away; the same until it says something new.
 
     Raises:
-        Unseen: There is none yet.
+        Unseen: No rule was evaluated.
     """
     verdict = service.last_verdict
     if verdict is None:

@@ -1,4 +1,4 @@
-"""Answers: the form that the client prefers, the text in characters that all show, and no text that it has already."""
+"""Answers: in the form that the client prefers, in characters that show, and 304 where the client has the text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST_RANGES = 64
 
 
 class Json(JSONResponse):
-    """JSON in which everything shows."""
+    """JSON in which each character shows."""
 
     def render(self, content: object) -> bytes:
         """The body."""
@@ -47,8 +47,8 @@ def written(content: str, form: str, headers: Mapping[str, str] = NEGOTIATED) ->
         form: Its media type.
         headers: Beside those of the content.
     """
-    shows = visible_lines(content) if form in (PLAIN, MARKDOWN) else content  # JSON and pages show already
-    body = shows.encode("utf-8", "replace")
+    text_of_form = visible_lines(content) if form in (PLAIN, MARKDOWN) else content  # JSON and pages show already
+    body = text_of_form.encode("utf-8", "replace")
     # It is weak: the answer may be compressed on its way.
     etag = f'W/"{hashlib.blake2b(body, digest_size=16).hexdigest()}"'
     return Response(body, media_type=form, headers={**headers, "ETag": etag})
@@ -147,11 +147,11 @@ class Validation:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer (RFC 9110, sections 13.1.2 and 15.4.5)."""
-        known = Headers(scope=scope).get("if-none-match") if scope["type"] == "http" else None
-        if known is None or scope["method"] != "GET":
+        none_match = Headers(scope=scope).get("if-none-match") if scope["type"] == "http" else None
+        if none_match is None or scope["method"] != "GET":
             await self._app(scope, receive, send)
             return
-        tags = {tag.strip().removeprefix("W/") for tag in known.split(",")}
+        tags = {tag.strip().removeprefix("W/") for tag in none_match.split(",")}
         is_same = False
 
         async def without_content(message: Message) -> None:

@@ -2,7 +2,7 @@
 
 Such a page has two ways in. It asks for the service's own address: then the browser says that the request comes from
 elsewhere, with Sec-Fetch-Site (https://www.w3.org/TR/fetch-metadata/) or Origin. Or its site gives a name of its own
-the service's address (DNS rebinding): the browser takes both for one site then, and only the name in Host tells.
+the service's address (DNS rebinding): the browser takes both for one site then, and only the name in Host differs.
 """
 
 from __future__ import annotations
@@ -38,13 +38,12 @@ _OF_BROWSERS = ("accept-language", "origin", "referer", "sec-fetch-site")
 
 
 class Names:
-    """The names that the service may be asked under: those that no other site can give itself.
+    """The names that requests may use: no other site can give itself one of them.
 
     Args:
-        allowed: Names that its owner gave.
+        allowed: Names that the owner allows.
         external_url: Where people reach it, through a proxy perhaps; None where that is not known.
-        local: Only this machine can connect. Names of the network around it are none of its names then, and programs
-            have no other name for it than browsers have.
+        local: Only this machine can connect. Names of its network are refused then, also to programs.
     """
 
     def __init__(self, allowed: Iterable[str] = (), external_url: str | None = None, *, local: bool = False) -> None:
@@ -56,8 +55,8 @@ class Names:
     def require(self, headers: Headers) -> None:
         """Refuse a request under another name.
 
-        A program may use any name where other machines connect: they name the service as they like, and no page has
-        them in its hand. So a scrape goes on whatever its target is called.
+        Where other machines connect, a program may use any name: no page controls it, and a scrape goes on whatever its
+        target is called.
 
         Raises:
             HTTPException: 421.

@@ -92,12 +92,12 @@ def runbook(  # in a thread: it reads a file
 
     As markdown, or as a page, as the Accept header asks.
     """
-    form, known = negotiated(request, _RUNBOOK_FORMS), read_runbooks()
-    if alert not in known:
-        raise unknown("alert", alert, known, HTTPStatus.NOT_FOUND)
+    form, texts = negotiated(request, _RUNBOOK_FORMS), read_runbooks()
+    if alert not in texts:
+        raise unknown("alert", alert, texts, HTTPStatus.NOT_FOUND)
     if form == HTML:
-        return pages.read(alert, html.from_markdown(known[alert]), 1, request.app.state.links)
-    return written(known[alert], form)
+        return pages.read(alert, html.from_markdown(texts[alert]), 1, request.app.state.links)
+    return written(texts[alert], form)
 
 
 def read_runbooks() -> Mapping[str, str]:

@@ -1,6 +1,6 @@
 """Checks before the endpoints: names, logins, other sites, sizes; and the headers of every response.
 
-The order matters: the cheapest checks come first, and no body is read before the login.
+The cheapest checks come first, and no body is read before the login.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Guard:
         names: Names | None = None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """Nothing was asked yet.
+        """Guard an application.
 
         Args:
             app: The application.
-            web: Logins, headers and a rate limit; None for none of them.
-            names: The names that it may be asked under; by default those of a service on a network.
+            web: Logins, headers and a rate limit; None for an open service.
+            names: The names that requests may use; by default any name of a network.
             clock: Seconds, monotonic.
         """
         self._app = app
@@ -130,7 +130,7 @@ def _credentials(sent: list[str]) -> tuple[str, bytes]:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """Reads a body that must not be too long. Starlette's own limit answers in plain text."""
+    """Receive a body of limited length. Starlette's own limit answers in plain text."""
     length = 0
 
     async def receive_part() -> Message:

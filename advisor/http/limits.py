@@ -1,4 +1,4 @@
-"""How often what takes a while may be asked for, and how many questions may wait for the model."""
+"""How often a client may send costly requests, and how many questions may wait for the model."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ ALWAYS_ANSWERED = frozenset(("/metrics", "/healthz", "/readyz"))
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a sidecar affords, in tokens. A question to the model, the dearest, takes two.
+    """Tokens that a sidecar grants. A question to the model takes two.
 
     Attributes:
         burst: Tokens of each client at once.
         per_second: And then a second. A page takes one a refresh, and one for each step of its sliders.
-        clients: All clients together have so many times as much, so that one cannot keep the others out.
-        models: Questions to the model in progress or waiting. It answers one at a time, in some seconds; the last of
-            so many is answered within the minute that a connection has.
-        addresses: Clients that are remembered, the latest; the limit of all holds in any case.
+        clients: All clients together have this many times as much, so that one cannot keep the others out.
+        models: Questions to the model in progress or waiting. It answers one at a time, in some seconds; the last one
+            is answered within the minute that a connection has.
+        addresses: The latest clients, whose tokens are counted; the limit of all clients holds in any case.
     """
 
     burst: float = 40
@@ -42,7 +42,7 @@ ALLOWANCE = Allowance()
 
 
 class Bucket:
-    """So many tokens at once, and then so many a second."""
+    """A token bucket: a burst at once, and then a rate."""
 
     __slots__ = ("_at", "_burst", "_clock", "_left", "_per_second")
 
@@ -51,14 +51,14 @@ class Bucket:
         self._left, self._at = burst, clock()
 
     def wait(self, tokens: int = 1) -> float:
-        """Seconds until there are so many tokens; 0 if there are."""
+        """Seconds until the bucket has these tokens; 0 if it has them."""
         now = self._clock()
         self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
         self._at = now
         return 0.0 if self._left >= tokens else (tokens - self._left) / self._per_second
 
     def take(self, tokens: int = 1) -> None:
-        """Take tokens that are there."""
+        """Take tokens that the bucket has."""
         self._left -= tokens
 
 
@@ -76,7 +76,7 @@ class Limits:
         """Take tokens for a request.
 
         Raises:
-            HTTPException: 429; there are too few, of its address or of all.
+            HTTPException: 429; its address, or all addresses together, have too few.
         """
         buckets = self._of(address), self._together
         wait = max(bucket.wait(tokens) for bucket in buckets)
@@ -90,7 +90,7 @@ class Limits:
         """A place among the questions to the model.
 
         Raises:
-            HTTPException: 503; there is none.
+            HTTPException: 503; all places are taken.
         """
         if self._asked >= self._models:
             raise HTTPException(
@@ -107,7 +107,7 @@ def costly(tokens: int, *, only_with: str = "", model: bool = False) -> Any:
     """Limits an endpoint.
 
     Args:
-        tokens: That a request takes.
+        tokens: The cost of a request.
         only_with: Limits only requests with this parameter in the query; the others are answered from memory.
         model: Whether a request is a question to the model.
     """

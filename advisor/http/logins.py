@@ -25,7 +25,7 @@ class Logins:
     """Verifies passwords, one at a time. A right one is remembered as a keyed digest."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Nobody has logged in.
+        """Remember nobody.
 
         Args:
             clock: Seconds, monotonic.
@@ -40,14 +40,14 @@ class Logins:
     async def verify(self, users: Mapping[str, str], address: str, user: str, password: bytes) -> bool:
         """Whether the password is the user's.
 
-        Of each address and user one attempt waits beside those of others, and the others wait behind it: a right
-        password is heard in its turn, however many wrong ones come from elsewhere.
+        Attempts of one address and user queue behind each other, and each queue has one attempt in the common queue: a
+        right password is heard in its turn, however many wrong ones come from elsewhere.
 
         Args:
             users: Hashes by user.
             address: The client's.
-            user: As the client says. All unknown ones of an address are one.
-            password: As the client says.
+            user: The name that the client sends. All unknown names of an address share one queue.
+            password: The password that the client sends.
         """
         if self._is_remembered(users, user, password):
             return True
@@ -64,7 +64,7 @@ class Logins:
             if self._is_remembered(users, user, password):
                 return True
             began = self._clock()
-            stored = users.get(user) or f"$2b${max(known[4:6] for known in users.values())}${_DECOY}"
+            stored = users.get(user) or f"$2b${max(password_hash[4:6] for password_hash in users.values())}${_DECOY}"
             matches = await asyncio.to_thread(bcrypt.checkpw, password[:_LONGEST], stored.encode())
             if matches and user in users:
                 self._digests[user] = self._digest(stored, password)

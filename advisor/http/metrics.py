@@ -26,11 +26,11 @@ _ENCODERS: Mapping[str, Callable[[Sequence[Metric]], bytes]] = {
     "application/openmetrics-text; version=1.0.0": openmetrics,
     "text/plain; version=1.0.0": classic,  # the same: all names are plain
 }
-"""The encoder of each form, by its content type."""
+"""By content type."""
 _LEVEL = 1
 """Of gzip: higher levels save little more."""
 KEPT_SECONDS = 0.1
-"""A crowd of scrapers gets the same text: to make one takes some milliseconds of a core."""
+"""A crowd of scrapers gets the same text: one takes some milliseconds of a core."""
 _TEXTS = 4
 """Kept at a time: two forms, before and after a collection. Each may have some hundred KB."""
 _DIED = "what runs in the background has failed: the log says why"
@@ -46,12 +46,12 @@ def form_of(accept: str) -> str:
 
 
 class Exposed:
-    """What /metrics shows, made once for all who ask while it is made, or within KEPT_SECONDS."""
+    """The text of /metrics, encoded once for all scrapes that come meanwhile or within KEPT_SECONDS."""
 
     def __init__(
         self, families: Callable[[], Awaitable[Sequence[Metric]]], state: Callable[[], Hashable] = lambda: None
     ) -> None:
-        """Nothing is asked yet.
+        """Encode nothing before the first scrape.
 
         Args:
             families: The families now.

@@ -123,19 +123,19 @@ def _context(document: Document[WebConfig]) -> ssl.SSLContext | None:
     tls = document.content.tls_server_config
     if tls is None:
         return None
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version, made.maximum_version = _VERSIONS[tls.min_version], _VERSIONS[tls.max_version]
-    made.set_alpn_protocols(["http/1.1"])
-    made.set_ciphers(":".join(filter(None, map(CIPHERS.__getitem__, tls.cipher_suites))) or _SUITES)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version, context.maximum_version = _VERSIONS[tls.min_version], _VERSIONS[tls.max_version]
+    context.set_alpn_protocols(["http/1.1"])
+    context.set_ciphers(":".join(filter(None, map(CIPHERS.__getitem__, tls.cipher_suites))) or _SUITES)
     if not tls.prefer_server_cipher_suites:
-        made.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
+        context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     for curve in tls.curve_preferences:
-        made.set_ecdh_curve(CURVES[curve])
-    load_certificate(made, document, "tls_server_config")
-    made.verify_mode = _VERIFY[tls.client_auth_type]
-    if made.verify_mode != ssl.CERT_NONE:
-        load_authority(made, document, "tls_server_config", "client_ca")
-    return made
+        context.set_ecdh_curve(CURVES[curve])
+    load_certificate(context, document, "tls_server_config")
+    context.verify_mode = _VERIFY[tls.client_auth_type]
+    if context.verify_mode != ssl.CERT_NONE:
+        load_authority(context, document, "tls_server_config", "client_ca")
+    return context
 
 
 def _names(certificate: Mapping[str, Any] | None) -> set[str]:

@@ -1,4 +1,4 @@
-"""Connections to other HTTP servers, and in words what they answer or why they do not."""
+"""Connections to other HTTP servers, with their answers and errors in words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Connections:
     """Connections with the settings in force; unlike other clients httpcore takes no proxy from the environment."""
 
     def __init__(self, settings: Callable[[], ClientSettings]) -> None:
-        """Nothing is opened yet."""
+        """Open nothing before the first request."""
         self._settings = settings
         self._pool: tuple[ClientSettings, httpcore.AsyncConnectionPool] | None = None
 
@@ -30,10 +30,10 @@ class Connections:
     async def post(
         self, url: str, content: bytes, content_type: str, headers: Iterable[tuple[str, str]] = ()
     ) -> AsyncIterator[httpcore.Response]:
-        """The answer to a request, which is not read yet. Each step of it has the settings' timeout.
+        """The answer to a request, with its body still to read. Each step has the settings' timeout.
 
         Raises:
-            httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError: There is none.
+            httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError: No answer came.
         """
         settings, pool = await self._current_pool()
         head = [("Content-Type", content_type), ("User-Agent", f"innodb-advisor/{__version__}"), *headers]

@@ -177,12 +177,12 @@ def _secret(document: Document[HttpConfig], part: str, name: str, inline: str | 
 
 def _context(tls: ClientTls, *, encrypted: bool) -> ssl.SSLContext:
     if encrypted and tls.ca_file is None and not tls.insecure_skip_verify:
-        made = ssl.create_default_context()
+        context = ssl.create_default_context()
     else:  # loading the system's authorities is most of the cost of a context
-        made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if tls.insecure_skip_verify:
-        made.check_hostname = False
-        made.verify_mode = ssl.CERT_NONE
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
     # Python 3.13 requires extensions that certificates of a private authority may lack.
-    made.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    return made
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
