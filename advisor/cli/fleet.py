@@ -403,7 +403,7 @@ def _progress() -> Iterator[Progress]:
 
 
 def _form(report: FleetReport, style: str) -> str | TextDocument:
-    from advisor.contract.json_text import json_of
+    from advisor.contract.visible import json_of
     from advisor.render import fleet as documents
     from advisor.render import fleet_csv, html
     from advisor.render.markdown import markdown

@@ -49,7 +49,7 @@ def say(text: str, *, err: bool = False, nl: bool = True) -> None:
 
 def model_json(model: BaseModel, **options: Any) -> str:
     """The JSON of a model, indented; with these options of model_dump_json."""
-    from advisor.contract.json_text import json_of
+    from advisor.contract.visible import json_of
 
     return json_of(model, indent=2, **options) + "\n"
 

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic_core import PydanticSerializationError
 
 _HIDDEN = (
     "\x00-\x1f\x7f-\x9f"  # control characters: they move the cursor, and begin escape sequences
@@ -55,8 +59,25 @@ def visible_json(text: str) -> str:
     )
 
 
+def json_of(content: BaseModel, **options: Any) -> str:
+    """The JSON of a model, for programs: every value as it is, in characters that all show.
+
+    Args:
+        content: The model. Its texts may hold lone surrogates: a file's name does where it is not UTF-8.
+        options: As model_dump_json takes them.
+    """
+    try:
+        text = content.model_dump_json(**options)
+    except PydanticSerializationError:  # UTF-8 has no lone surrogates, but the escapes of JSON have
+        indent = options.pop("indent", None)
+        separators = (",", ":") if indent is None else None
+        dumped = content.model_dump(mode="json", **options)
+        text = json.dumps(dumped, ensure_ascii=False, indent=indent, separators=separators)
+    return visible_json(text)
+
+
 def _is_plain(text: str) -> bool:
-    """Most texts are, and this is told in no time. Some invisible characters are printable for Python."""
+    """Whether nothing in a text needs a closer look. Some invisible characters are printable for Python."""
     return text.isascii() and text.isprintable()
 
 

@@ -16,8 +16,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from advisor.contract.json_text import json_of
-from advisor.contract.visible import visible_json, visible_lines
+from advisor.contract.visible import json_of, visible_json, visible_lines
 from advisor.render import text
 from advisor.render.blocks import TextDocument
 from advisor.render.markdown import markdown

@@ -15,7 +15,7 @@ from ruamel.yaml.scalarstring import LiteralScalarString
 
 from advisor.casetest import cases
 from advisor.casetest.cases import Case
-from advisor.contract.json_text import json_of
+from advisor.contract.visible import json_of
 from advisor.files import yaml_file
 from advisor.files.yaml_file import FileError
 from advisor.http import examples, pages

@@ -13,11 +13,10 @@ from prometheus_client import Metric
 from pydantic import BaseModel, ConfigDict, Field
 
 from advisor.contract.fleet import FleetAdvice, FleetFinding, FleetReport, NotAsked, ServedReport
-from advisor.contract.json_text import json_of
 from advisor.contract.links import Links
 from advisor.contract.recommendation import Severity
 from advisor.contract.templates import duration
-from advisor.contract.visible import visible
+from advisor.contract.visible import json_of, visible
 from advisor.fleet import metrics as fleet_metrics
 from advisor.fleet.watch import FleetWatch
 from advisor.http import documents, metrics, pages

@@ -16,15 +16,15 @@ RULES = check.load(REPOSITORY / "rules")
 EXAMPLES = check.load(REPOSITORY / "docs" / "example-rules")
 
 
-def usable(each: Rule) -> tuple[Case, ...]:
+def usable(rule: Rule) -> tuple[Case, ...]:
     """The rule's cases; none if they cannot be loaded, which another test reports."""
     with contextlib.suppress(FileError):
-        return cases.load(each)
+        return cases.load(rule)
     return ()
 
 
 CASES = [
-    pytest.param(each, case, id=f"{each.id}: {case.name}") for each in (*RULES, *EXAMPLES) for case in usable(each)
+    pytest.param(rule, case, id=f"{rule.id}: {case.name}") for rule in (*RULES, *EXAMPLES) for case in usable(rule)
 ]
 SHOWN_BY_ALTERED_RECORDINGS = frozenset(
     {
@@ -37,51 +37,51 @@ SHOWN_BY_ALTERED_RECORDINGS = frozenset(
 )
 """Rules that no server at hand can show firing: of versions, or for machines, that are not to be had here."""
 MAKE_DOCS = "run .venv/bin/python -m tools.docs"
-every_rule = pytest.mark.parametrize("each", RULES, ids=lambda each: each.id)
+every_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 
 
-@pytest.mark.parametrize(("each", "case"), CASES)
-def test_the_rule_gives_the_cases_expected_result(each: Rule, case: Case) -> None:
-    differences, _, _ = execution.run(each, case)
+@pytest.mark.parametrize(("rule", "case"), CASES)
+def test_the_rule_gives_the_cases_expected_result(rule: Rule, case: Case) -> None:
+    differences, _, _ = execution.run(rule, case)
     assert list(map(str, differences)) == []
 
 
 @every_rule
-def test_the_cases_show_it_firing_and_silent_after_its_own_advice_and_where_folklore_would_fire(each: Rule) -> None:
-    known = cases.load(each)
-    silent = [case for case in known if not case.expect and not case.blind]
-    assert any(case.expect for case in known)
+def test_the_cases_show_it_firing_and_silent_after_its_own_advice_and_where_folklore_would_fire(rule: Rule) -> None:
+    cases_of_rule = cases.load(rule)
+    silent = [case for case in cases_of_rule if not case.expect and not case.blind]
+    assert any(case.expect for case in cases_of_rule)
     assert any("folklore" in case.name for case in silent)
-    if each.file.change:
+    if rule.file.change:
         assert any("after its own advice" in case.name for case in silent)
 
 
 @every_rule
-def test_a_case_does_what_its_name_says(each: Rule) -> None:
-    for case in cases.load(each):
+def test_a_case_does_what_its_name_says(rule: Rule) -> None:
+    for case in cases.load(rule):
         first = case.name.split()[0]
         outcome = "fires" if case.expect else "blind" if case.blind else "silent"
         assert first not in ("fires", "silent", "blind") or first == outcome, case.name
 
 
 @every_rule
-def test_its_why_is_read_during_an_incident(each: Rule) -> None:
-    assert len(each.file.why.strip().splitlines()) <= 8, "measurements belong under proved"
+def test_its_why_is_read_during_an_incident(rule: Rule) -> None:
+    assert len(rule.file.why.strip().splitlines()) <= 8, "measurements belong under proved"
 
 
 @every_rule
-def test_it_has_a_proof_and_a_page(each: Rule) -> None:
-    assert each.file.proved, f"say under proved in {each.path.relative_to(REPOSITORY)} how you know; then " + MAKE_DOCS
-    assert (REPOSITORY / "docs" / "rules" / f"{each.id}.md").is_file(), MAKE_DOCS
+def test_it_has_a_proof_and_a_page(rule: Rule) -> None:
+    assert rule.file.proved, f"say under proved in {rule.path.relative_to(REPOSITORY)} how you know; then " + MAKE_DOCS
+    assert (REPOSITORY / "docs" / "rules" / f"{rule.id}.md").is_file(), MAKE_DOCS
 
 
 def test_no_cases_are_left_without_their_rule() -> None:
     files = {
         path.name.removesuffix(check.CASES_SUFFIX) for path in (REPOSITORY / "rules").glob(f"*{check.CASES_SUFFIX}")
     }
-    assert files == {each.id for each in RULES}
+    assert files == {rule.id for rule in RULES}
 
 
 def test_the_rules_that_fire_only_on_altered_recordings_are_listed() -> None:
-    shown = {each.id for each in RULES if any(case.expect and not case.alteration for case in usable(each))}
-    assert {each.id for each in RULES} - shown == SHOWN_BY_ALTERED_RECORDINGS
+    shown = {rule.id for rule in RULES if any(case.expect and not case.alteration for case in usable(rule))}
+    assert {rule.id for rule in RULES} - shown == SHOWN_BY_ALTERED_RECORDINGS

@@ -35,9 +35,17 @@ def test_without_alterations_the_recording_is_unchanged() -> None:
 
 
 def test_a_version_changes_the_server() -> None:
-    for each in altered(version="8.0.30"):
-        assert (each.server.flavour, each.server.version, each.server.version_text) == ("mysql", (8, 0, 30), "8.0.30")
-        assert each.setting("version") == "8.0.30"
+    for altered_snapshot in altered(version="8.0.30"):
+        assert (
+            altered_snapshot.server.flavour,
+            altered_snapshot.server.version,
+            altered_snapshot.server.version_text,
+        ) == (
+            "mysql",
+            (8, 0, 30),
+            "8.0.30",
+        )
+        assert altered_snapshot.setting("version") == "8.0.30"
 
 
 @pytest.mark.parametrize(
@@ -63,32 +71,32 @@ def test_settings_have_the_servers_format() -> None:
         "innodb_change_buffering": None,
         "innodb_buffer_pool_size": 1 << 40,
     }
-    for each in altered(settings=settings):
-        assert each.setting("innodb_old_blocks_pct") == "80"
-        assert each.setting("innodb_max_dirty_pages_pct") == "90.5"
-        assert each.setting("innodb_random_read_ahead") == "ON"
-        assert each.setting("innodb_buffer_pool_size") == "1099511627776"
-        assert each.setting("innodb_change_buffering") is None
-        assert each.setting("innodb_old_blocks_time") == variables()["innodb_old_blocks_time"]
+    for altered_snapshot in altered(settings=settings):
+        assert altered_snapshot.setting("innodb_old_blocks_pct") == "80"
+        assert altered_snapshot.setting("innodb_max_dirty_pages_pct") == "90.5"
+        assert altered_snapshot.setting("innodb_random_read_ahead") == "ON"
+        assert altered_snapshot.setting("innodb_buffer_pool_size") == "1099511627776"
+        assert altered_snapshot.setting("innodb_change_buffering") is None
+        assert altered_snapshot.setting("innodb_old_blocks_time") == variables()["innodb_old_blocks_time"]
 
 
 def test_a_number_replaces_the_newest_value_and_keeps_the_growth() -> None:
-    found = altered(status={"uptime": 500_000})
-    assert [(each[STATUS] or {})["uptime"] for each in found] == [499_980, 499_990, 500_000]
-    assert [(each[STATUS] or {})["innodb_pages_read"] for each in found] == [1000, 1100, 1200]
+    snapshots = altered(status={"uptime": 500_000})
+    assert [(snapshot[STATUS] or {})["uptime"] for snapshot in snapshots] == [499_980, 499_990, 500_000]
+    assert [(snapshot[STATUS] or {})["innodb_pages_read"] for snapshot in snapshots] == [1000, 1100, 1200]
     assert len(Window.of(altered(status={"innodb_pages_read": 7}), 3600).snapshots) == 3
 
 
 def test_a_numbers_growth_can_be_altered() -> None:
-    found = altered(innodb_metrics={"ibuf_merges": {"per_second": 2}})
-    assert [(each[INNODB_METRICS] or {})["ibuf_merges"] for each in found] == [560, 580, 600]
-    found = altered(innodb_metrics={"ibuf_merges": {"per_second": 0, "value": 3}})
-    assert [(each[INNODB_METRICS] or {})["ibuf_merges"] for each in found] == [3, 3, 3]
+    snapshots = altered(innodb_metrics={"ibuf_merges": {"per_second": 2}})
+    assert [(snapshot[INNODB_METRICS] or {})["ibuf_merges"] for snapshot in snapshots] == [560, 580, 600]
+    snapshots = altered(innodb_metrics={"ibuf_merges": {"per_second": 0, "value": 3}})
+    assert [(snapshot[INNODB_METRICS] or {})["ibuf_merges"] for snapshot in snapshots] == [3, 3, 3]
 
 
 def test_the_machine_can_be_altered() -> None:
-    found = altered(machine={"memory_bytes": 1 << 30, "cpu_seconds": {"per_second": 1.5}, "rotational": True})
-    assert [each[MACHINE] for each in found] == [
+    snapshots = altered(machine={"memory_bytes": 1 << 30, "cpu_seconds": {"per_second": 1.5}, "rotational": True})
+    assert [snapshot[MACHINE] for snapshot in snapshots] == [
         Machine(
             cores=2,
             cores_source="cgroup cpu.max",
@@ -125,8 +133,8 @@ def test_unknown_names_are_reported() -> None:
         "status": {"uptime": 1, "Uptime": 1},
         "innodb_metrics": {"ibuf_merges": 1, "ibuf": 1},
     }
-    found = Alteration.model_validate(keys).unknown(RECORDED[-1])
-    assert [where for where, _ in found] == [
+    unknown = Alteration.model_validate(keys).unknown(RECORDED[-1])
+    assert [where for where, _ in unknown] == [
         ("settings", "innodb_old_blcks_pct"),
         ("status", "Uptime"),
         ("innodb_metrics", "ibuf"),
@@ -149,8 +157,10 @@ def test_a_change_is_an_outcome_beside_the_recording() -> None:
     altered = Alteration.model_validate({"changed": keys})
     [outcome] = altered.remembered(Window(RECORDED)).outcomes
     assert (outcome.at, outcome.closed_at) == (RECORDED[-1].at - 60, RECORDED[-1].at)
-    assert [(each.setting, each.before, each.after) for each in outcome.changes] == [(PCT, 37, 95)]
-    assert [(each.quantity, each.before, each.after) for each in outcome.harm] == [("pages read per second", 0.3, 812)]
+    assert [(change.setting, change.before, change.after) for change in outcome.changes] == [(PCT, 37, 95)]
+    assert [(quantity.quantity, quantity.before, quantity.after) for quantity in outcome.harm] == [
+        ("pages read per second", 0.3, 812)
+    ]
     assert altered.summary == f"a change of {PCT}"
 
 

@@ -44,16 +44,16 @@ def test_an_altered_recording_is_what_the_rule_sees() -> None:
 
 
 def test_changes_in_a_recording_are_measured_by_the_windows_of_its_case() -> None:
-    [rule] = [each for each in check.load(RULES_FOLDER) if each.id == "change-did-harm"]
+    [rule] = [rule for rule in check.load(RULES_FOLDER) if rule.id == "change-did-harm"]
     both_sides = {"recording": capture("mysql-9.7/old-sublist-spoiled")}
 
-    def found(**keys: object) -> list[str]:
+    def rollbacks(**keys: object) -> list[str]:
         case = Case.model_validate(both_sides | {"name": "a case", **keys})
         _, advice, _ = execution.run(rule, case)
-        return [change.apply[0] for each in advice.recommendations for change in each.changes]
+        return [change.apply[0] for recommendation in advice.recommendations for change in recommendation.changes]
 
-    assert found(window_seconds=8) == ["SET GLOBAL innodb_old_blocks_pct = 37"]
-    assert found() == []  # with windows of five minutes nothing is certain within half a minute
+    assert rollbacks(window_seconds=8) == ["SET GLOBAL innodb_old_blocks_pct = 37"]
+    assert rollbacks() == []  # with windows of five minutes nothing is certain within half a minute
 
 
 def test_a_finding_as_expected_is_no_difference() -> None:
@@ -87,9 +87,9 @@ def test_a_finding_with_other_values_is_a_difference(expected: dict[str, object]
 def test_a_prediction_may_be_off_by_a_share_of_it(
     make_rule: MakeRule, predicted: float, within: float, *, equal: bool
 ) -> None:
-    found = make_rule(effect={"quantity": "pages", "predicted": 120.0})
+    rule = make_rule(effect={"quantity": "pages", "predicted": 120.0})
     expected = {"changes": {"innodb_old_blocks_pct": 80}, "effect": {"predicted": predicted, "within": within}}
-    assert (differences(found, expect=[expected]) == []) is equal
+    assert (differences(rule, expect=[expected]) == []) is equal
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_a_prediction_may_be_off_by_a_share_of_it(
     ],
 )
 def test_actions_are_compared_by_number_or_by_text(make_rule: MakeRule, expected: object, said: str | None) -> None:
-    found = make_rule(change=[], action=[{"do": "do first"}, {"do": "do second", "apply": ["SELECT 2"]}])
-    assert differences(found, expect=[{"actions": expected}]) == ([said] if said else [])
+    rule = make_rule(change=[], action=[{"do": "do first"}, {"do": "do second", "apply": ["SELECT 2"]}])
+    assert differences(rule, expect=[{"actions": expected}]) == ([said] if said else [])
 
 
 def test_silence_and_findings_differ() -> None:
@@ -127,5 +127,5 @@ def test_blindness_is_compared() -> None:
 
 def test_a_failing_rule_is_a_difference(make_rule: MakeRule) -> None:
     broken = make_rule(change=[{"setting": "innodb_old_blocks_pct", "value": "window.seconds / 0.0"}])
-    [said] = [each for each in differences(broken, expect=[]) if each.startswith("the rule")]
+    [said] = [text for text in differences(broken, expect=[]) if text.startswith("the rule")]
     assert said.startswith("the rule: expected works, found the rule failed: ")

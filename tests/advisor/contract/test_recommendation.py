@@ -46,16 +46,16 @@ def test_the_fingerprint_depends_on_rule_and_subject_only() -> None:
 
 
 def test_the_fingerprint_of_a_table_is_the_same_on_every_server() -> None:
-    found = [advised(captured(f"{name}/repeated-scan")).recommendations for name in ("mysql-9.7", "mysql-5.6")]
-    assert len({each[0].fingerprint for each in found}) == 1
-    assert len({each[0].effect.now for each in found if each[0].effect}) == 2
+    lists = [advised(captured(f"{name}/repeated-scan")).recommendations for name in ("mysql-9.7", "mysql-5.6")]
+    assert len({recommendation.fingerprint for [recommendation, *_] in lists}) == 1
+    assert len({recommendation.effect.now for [recommendation, *_] in lists if recommendation.effect}) == 2
 
 
 def test_the_json_has_the_shape_of_the_contract() -> None:
     advice = advised(captured("mysql-9.7/repeated-scan"))
-    [found] = json.loads(advice.model_dump_json(by_alias=True))["recommendations"]
-    assert {name: type(value) for name, value in found.items()} == SHAPE
-    [changed] = found["changes"]
+    [recommendation] = json.loads(advice.model_dump_json(by_alias=True))["recommendations"]
+    assert {name: type(value) for name, value in recommendation.items()} == SHAPE
+    [changed] = recommendation["changes"]
     assert set(changed) == CHANGE
     assert changed["from"] == 37
     assert changed["dynamic"] is True
@@ -63,10 +63,10 @@ def test_the_json_has_the_shape_of_the_contract() -> None:
     assert changed["rollback"] == ["SET GLOBAL innodb_old_blocks_pct = 37"]
     assert changed["persist"] == [f"SET PERSIST innodb_old_blocks_pct = {changed['to']}"]
     assert changed["config"] == f"innodb_old_blocks_pct = {changed['to']}"
-    assert {"name", "value", "unit", "source"} == set(found["evidence"][0])
-    assert {"quantity", "now", "predicted", "model", "error"} <= set(found["effect"])
-    assert {"quantity", "predicted"} <= set(found["cost"])
-    assert all(item["source"] for item in found["evidence"])
+    assert {"name", "value", "unit", "source"} == set(recommendation["evidence"][0])
+    assert {"quantity", "now", "predicted", "model", "error"} <= set(recommendation["effect"])
+    assert {"quantity", "predicted"} <= set(recommendation["cost"])
+    assert all(item["source"] for item in recommendation["evidence"])
 
 
 def test_the_json_is_read_back_as_the_same_advice() -> None:
@@ -75,11 +75,11 @@ def test_the_json_is_read_back_as_the_same_advice() -> None:
 
 
 def test_unknown_keys_are_refused() -> None:
-    [found] = advised(captured("mysql-9.7/repeated-scan")).recommendations
+    [recommendation] = advised(captured("mysql-9.7/repeated-scan")).recommendations
     with pytest.raises(ValidationError):
-        Recommendation.model_validate(found.model_dump() | {"surprise": 1})
+        Recommendation.model_validate(recommendation.model_dump() | {"surprise": 1})
     with pytest.raises(ValidationError):
-        Recommendation.model_validate(found.model_dump() | {"confidence": 1.5})
+        Recommendation.model_validate(recommendation.model_dump() | {"confidence": 1.5})
 
 
 @pytest.mark.parametrize(
@@ -91,4 +91,4 @@ def test_numbers_are_shown_without_false_precision(value: float, shown: float) -
 
 
 def test_severities_rise() -> None:
-    assert [each.rank for each in (Severity.INFO, Severity.WARNING, Severity.CRITICAL)] == [0, 1, 2]
+    assert [severity.rank for severity in (Severity.INFO, Severity.WARNING, Severity.CRITICAL)] == [0, 1, 2]

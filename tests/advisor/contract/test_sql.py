@@ -11,7 +11,7 @@ from tests.advisor.building import server as of_version
 from tests.hostile_names import IDENTIFIERS, NAMES
 
 MODES = ("", "ANSI_QUOTES", "NO_BACKSLASH_ESCAPES", "ANSI,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,IGNORE_SPACE")
-TEXTS = [each for each in NAMES if each.encode("utf-8", "ignore").decode() == each]
+TEXTS = [name for name in NAMES if name.encode("utf-8", "ignore").decode() == name]
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"], indirect=True)
@@ -32,9 +32,9 @@ def test_servers_read_names_and_texts_as_they_are(server: PrivateServer) -> None
 
 def test_a_value_that_a_server_made_up_ends_no_statement_and_no_line() -> None:
     odd = "all\\'; DROP TABLE t; -- \n[mysqld]\nskip-grant-tables # x"
-    found = change_on(of_version("8.0.40"), "innodb_change_buffering", odd, "none")
-    assert found.apply == ("SET GLOBAL innodb_change_buffering = 'none'",)
-    [undo] = found.rollback
+    change = change_on(of_version("8.0.40"), "innodb_change_buffering", odd, "none")
+    assert change.apply == ("SET GLOBAL innodb_change_buffering = 'none'",)
+    [undo] = change.rollback
     assert "DROP" not in undo
     assert bytes.fromhex(undo.partition("X'")[2].rstrip("'")).decode() == odd
     back = change_on(of_version("8.0.40"), "innodb_change_buffering", "none", odd)

@@ -6,9 +6,8 @@ import json
 
 import pytest
 
-from advisor.contract.json_text import json_of
 from advisor.contract.recommendation import Evidence
-from advisor.contract.visible import visible, visible_json, visible_lines
+from advisor.contract.visible import json_of, visible, visible_json, visible_lines
 from tests.hostile_names import NAMES, raw
 
 

@@ -32,7 +32,7 @@ def test_sources_with_the_same_cure_are_one_blind_spot_and_a_statement_can_be_ta
     shut = {name: ReadOutcome(0.0, 0.0, "privilege", "denied", cure) for name in ("table_files", "pools")}
     absent = {"parallel_readers": ReadOutcome(0.0, 0.0, "absent", "there are none")}
     known = {"pools": ["b", "a"], "table_files": ["a"], "parallel_readers": ["c"]}
-    [found] = facts.facts(Window((snapshot(10, outcomes=shut | absent),)), known).lists["blind_spots"]
-    assert (found.sources, found.count) == ("pools, table_files", 2.0)
-    assert (found.rules, found.rule_count) == ("a, b", 2.0)
-    assert (found.statement, found.undo, found.subject) == (statement, undo, {"cure": cure})
+    [spot] = facts.facts(Window((snapshot(10, outcomes=shut | absent),)), known).lists["blind_spots"]
+    assert (spot.sources, spot.count) == ("pools, table_files", 2.0)
+    assert (spot.rules, spot.rule_count) == ("a, b", 2.0)
+    assert (spot.statement, spot.undo, spot.subject) == (statement, undo, {"cure": cure})

@@ -59,21 +59,21 @@ def facts(**at_the_end: Any) -> ChangeBufferFacts:
 
 
 def test_reads_for_changes_to_a_non_unique_index_are_reads_of_writes() -> None:
-    found = facts(inserted=20_000, read=19_000)
-    assert found.index_changes_per_second == 2_000.0
-    assert found.write_reads_per_second == 1_900.0
-    assert found.entry_reads_per_second == found.most_entry_reads_per_second == 1_900.0
-    assert found.written_leaf_pages == 10_000.0
-    assert found.expected_reads_per_second is not None
-    assert found.expected_reads_per_second < 1_900.0
+    ibuf = facts(inserted=20_000, read=19_000)
+    assert ibuf.index_changes_per_second == 2_000.0
+    assert ibuf.write_reads_per_second == 1_900.0
+    assert ibuf.entry_reads_per_second == ibuf.most_entry_reads_per_second == 1_900.0
+    assert ibuf.written_leaf_pages == 10_000.0
+    assert ibuf.expected_reads_per_second is not None
+    assert ibuf.expected_reads_per_second < 1_900.0
 
 
 @pytest.mark.parametrize("counted", [0, 5_000, 10_000])
 def test_the_drifting_count_of_resident_pages_bounds_nothing(counted: int) -> None:
-    found = facts(inserted=20_000, read=19_000, cached_indexes=CachedIndexes({KEY: counted}, 0))
-    assert found.resident_share == counted / 10_000
-    assert found.write_reads_per_second == 1_900.0
-    assert found.expected_reads_per_second == facts(inserted=20_000, read=19_000).expected_reads_per_second
+    ibuf = facts(inserted=20_000, read=19_000, cached_indexes=CachedIndexes({KEY: counted}, 0))
+    assert ibuf.resident_share == counted / 10_000
+    assert ibuf.write_reads_per_second == 1_900.0
+    assert ibuf.expected_reads_per_second == facts(inserted=20_000, read=19_000).expected_reads_per_second
 
 
 def test_tables_that_are_only_read_do_not_count() -> None:
@@ -85,9 +85,9 @@ def test_tables_that_are_only_read_do_not_count() -> None:
         "index_sizes": IndexSizes({**sizes.sizes, other: IndexSize(90_000, 90_000, None)}, 0),
     }
     files = {EVENTS: FileReads(19_000, 0, 19.0), LOGS: FileReads(50_000, 0, 50.0)}
-    found = facts(inserted=20_000, read=19_000, table_files=files, **more)
-    assert found.written_leaf_pages == 10_000.0
-    assert found.write_reads_per_second == 1_900.0
+    ibuf = facts(inserted=20_000, read=19_000, table_files=files, **more)
+    assert ibuf.written_leaf_pages == 10_000.0
+    assert ibuf.write_reads_per_second == 1_900.0
 
 
 def test_tables_that_are_hardly_read_do_not_count() -> None:
@@ -103,9 +103,9 @@ def test_tables_that_are_hardly_read_do_not_count() -> None:
         Index("shop", "events", NO_INDEX): IndexIo(0, 20_000, 0, 0, 0.0, 20.0),
         Index("shop", "logs", NO_INDEX): IndexIo(0, 7, 0, 0, 0.0, 0.1),
     }
-    found = change_buffer(Window((at(0.0, **more), at(SECONDS, read=19_005, table_files=files, table_io=rows, **more))))
-    assert found.written_leaf_pages == 10_000.0
-    assert found.index_changes_per_second == 2_000.0
+    ibuf = change_buffer(Window((at(0.0, **more), at(SECONDS, read=19_005, table_files=files, table_io=rows, **more))))
+    assert ibuf.written_leaf_pages == 10_000.0
+    assert ibuf.index_changes_per_second == 2_000.0
 
 
 def test_missing_sources_give_none() -> None:
@@ -117,19 +117,19 @@ def test_missing_sources_give_none() -> None:
 
 
 def test_mariadb_gets_no_prediction() -> None:
-    found = facts(inserted=20_000, read=19_000, of=server("10.5.20-MariaDB"))
-    assert found.write_reads_per_second is not None
-    assert found.expected_reads_per_second is None
+    ibuf = facts(inserted=20_000, read=19_000, of=server("10.5.20-MariaDB"))
+    assert ibuf.write_reads_per_second is not None
+    assert ibuf.expected_reads_per_second is None
 
 
 def test_a_real_buffer_at_work_is_measured() -> None:
-    found = change_buffer(captured("mysql-9.7/change-buffer-small"))
-    assert found.operations_per_merge == pytest.approx(found.expected_operations_per_merge, rel=0.3)
-    assert found.best_max_size is not None
-    assert found.best_max_size > 5.0
-    assert found.drain_reads is not None
-    assert found.buffered_operations is not None
-    assert found.drain_reads < found.buffered_operations
+    ibuf = change_buffer(captured("mysql-9.7/change-buffer-small"))
+    assert ibuf.operations_per_merge == pytest.approx(ibuf.expected_operations_per_merge, rel=0.3)
+    assert ibuf.best_max_size is not None
+    assert ibuf.best_max_size > 5.0
+    assert ibuf.drain_reads is not None
+    assert ibuf.buffered_operations is not None
+    assert ibuf.drain_reads < ibuf.buffered_operations
 
 
 @pytest.mark.parametrize(
@@ -142,17 +142,17 @@ def test_a_real_buffer_at_work_is_measured() -> None:
     ],
 )
 def test_merges_and_their_operations_are_counted(name: str, operations_per_merge: float | None) -> None:
-    truth, found = shown(name), facts_of(name).ibuf
-    assert found.merges == truth["merges"]
-    assert found.operations_per_merge == pytest.approx(operations_per_merge or truth["operations_per_merge"], abs=0.01)
-    assert found.operations_per_merge == (found.merged_operations or 0) / truth["merges"]
+    truth, ibuf = shown(name), facts_of(name).ibuf
+    assert ibuf.merges == truth["merges"]
+    assert ibuf.operations_per_merge == pytest.approx(operations_per_merge or truth["operations_per_merge"], abs=0.01)
+    assert ibuf.operations_per_merge == (ibuf.merged_operations or 0) / truth["merges"]
 
 
 def test_without_merges_operations_per_merge_are_not_known() -> None:
-    found = facts_of("mysql-9.7/idle").ibuf
-    assert (found.merges, found.operations_per_merge) == (0.0, None)
+    ibuf = facts_of("mysql-9.7/idle").ibuf
+    assert (ibuf.merges, ibuf.operations_per_merge) == (0.0, None)
 
 
 def test_a_server_without_a_change_buffer_has_no_facts_of_it() -> None:
-    found = facts_of("mariadb-11.8/idle").ibuf
-    assert {getattr(found, each.name) for each in fields(found)} == {None}
+    ibuf = facts_of("mariadb-11.8/idle").ibuf
+    assert {getattr(ibuf, field.name) for field in fields(ibuf)} == {None}

@@ -37,8 +37,8 @@ def test_of_secondary_indexes_whose_sum_is_known_the_smallest_is_not() -> None:
     counts = [{ORDERS: CountStatement(runs, 0.0, 0, 0)} for runs in (1, 4)]
     window = Window(
         tuple(
-            scanned(at, 0, 0, index_sizes=IndexSizes(sizes, 0), count_statements=each)
-            for at, each in zip((10, 20), counts, strict=True)
+            scanned(at, 0, 0, index_sizes=IndexSizes(sizes, 0), count_statements=counted)
+            for at, counted in zip((10, 20), counts, strict=True)
         )
     )
     [counted] = facts.facts(window).lists["counted"]

@@ -18,13 +18,13 @@ MIB = 1 << 20
 
 
 def test_a_build_is_seen_and_its_work_predicted() -> None:
-    found = facts_of("mysql-9.7/index-builds").ddl
-    assert (found.seen, found.builds, found.table, found.index, found.built) == (True, 8, "notes", "by_text", False)
-    assert found.index_bytes == pytest.approx(200_000 * 255, rel=0.02)
-    assert (found.sort_buffer_bytes, found.merge_passes) == (192 << 10, 7)
-    assert found.enough_buffer_bytes == 64 * MIB
-    assert found.enough_passes == 1
-    assert 7 * (found.index_bytes or 0) < (found.written_bytes or 0) < 8 * (found.index_bytes or 0)
+    work = facts_of("mysql-9.7/index-builds").ddl
+    assert (work.seen, work.builds, work.table, work.index, work.built) == (True, 8, "notes", "by_text", False)
+    assert work.index_bytes == pytest.approx(200_000 * 255, rel=0.02)
+    assert (work.sort_buffer_bytes, work.merge_passes) == (192 << 10, 7)
+    assert work.enough_buffer_bytes == 64 * MIB
+    assert work.enough_passes == 1
+    assert 7 * (work.index_bytes or 0) < (work.written_bytes or 0) < 8 * (work.index_bytes or 0)
 
 
 def test_a_build_in_progress_is_seen() -> None:
@@ -39,8 +39,8 @@ def test_without_a_build_seen_is_false_and_without_a_source_none() -> None:
 
 
 def test_a_server_without_secondary_indexes_has_nothing_to_merge() -> None:
-    found = facts_of("mysql-9.7/counted-without-index").ddl
-    assert (found.index_bytes, found.merge_passes, found.index) == (0.0, 0.0, None)
+    work = facts_of("mysql-9.7/counted-without-index").ddl
+    assert (work.index_bytes, work.merge_passes, work.index) == (0.0, 0.0, None)
 
 
 def test_an_index_that_appears_in_the_window_was_built() -> None:
@@ -53,9 +53,9 @@ def test_an_index_that_appears_in_the_window_was_built() -> None:
             for at, sizes in ((10, rows), (20, new))
         )
     )
-    found = facts.facts(window).ddl
-    assert (found.index, found.built, found.entries) == ("new", True, ROWS)
-    assert (found.reader_threads, found.fed_reader_threads, found.enough_buffer_bytes) == (4, 2, None)
+    work = facts.facts(window).ddl
+    assert (work.index, work.built, work.entries) == ("new", True, ROWS)
+    assert (work.reader_threads, work.fed_reader_threads, work.enough_buffer_bytes) == (4, 2, None)
 
 
 def _index(name: str) -> Index:

@@ -14,7 +14,7 @@ from tests.advisor.building import captured, pool, server, snapshot
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "expected"),
     [
         ({"innodb_flush_method": ""}, (True, "innodb_flush_method")),
         ({"innodb_flush_method": "O_DSYNC"}, (True, "innodb_flush_method")),
@@ -26,10 +26,10 @@ from tests.advisor.building import captured, pool, server, snapshot
     ],
 )
 def test_the_setting_in_effect_tells_whether_the_page_cache_is_used(
-    settings: dict[str, str], said: tuple[bool | None, str | None]
+    settings: dict[str, str], expected: tuple[bool | None, str | None]
 ) -> None:
-    found = io(Window((snapshot(100, variables=settings),)))
-    assert (found.through_page_cache, found.page_cache_setting) == said
+    measured = io(Window((snapshot(100, variables=settings),)))
+    assert (measured.through_page_cache, measured.page_cache_setting) == expected
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,8 @@ def test_the_setting_in_effect_tells_whether_the_page_cache_is_used(
 def test_the_checkpoint_age_is_a_share_of_its_limit(
     status: dict[str, float], settings: dict[str, str], share: float | None
 ) -> None:
-    found = io(Window((snapshot(100, status={"uptime": 100.0} | status, variables=settings),)))
-    assert found.checkpoint_age_share == (None if share is None else pytest.approx(share))
+    measured = io(Window((snapshot(100, status={"uptime": 100.0} | status, variables=settings),)))
+    assert measured.checkpoint_age_share == (None if share is None else pytest.approx(share))
 
 
 def test_read_ahead_evictions_are_not_known_where_the_server_does_not_count_them() -> None:
@@ -66,8 +66,8 @@ def test_read_ahead_evictions_are_not_known_where_the_server_does_not_count_them
 
     assert io(window("9.7.4")).wasted_share == pytest.approx(0.6)
     assert io(window("10.5.23-MariaDB")).wasted_share == pytest.approx(0.6)
-    found = io(window("10.11.18-MariaDB"))
-    assert (found.read_ahead, found.read_ahead_evicted, found.wasted_share) == (1_000.0, None, None)
+    measured = io(window("10.11.18-MariaDB"))
+    assert (measured.read_ahead, measured.read_ahead_evicted, measured.wasted_share) == (1_000.0, None, None)
 
 
 def test_a_server_without_a_percentage_dumps_all() -> None:

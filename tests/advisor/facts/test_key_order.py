@@ -20,11 +20,11 @@ PRIMARY = Index("shop", "orders", "PRIMARY")
 @pytest.mark.parametrize("name", ["mysql-9.7/batches", "mysql-5.6/batches", "mariadb-11.8/batches"])
 def test_batches_by_the_primary_key_are_scans(name: str) -> None:
     assert read_in_order(captured(name)) == {PRIMARY}
-    found = facts_of(name)
-    [scan] = found.lists["scans"]
+    of_batches = facts_of(name)
+    [scan] = of_batches.lists["scans"]
     assert scan.ordered_passes == scan.passes == pytest.approx(5, rel=0.02)
     assert (scan.what, scan.table) == ("shop.orders", "orders")
-    assert found.pool.read_by_scans == pytest.approx(0.9, abs=0.1)
+    assert of_batches.pool.read_by_scans == pytest.approx(0.9, abs=0.1)
 
 
 def test_a_scan_of_a_secondary_index_has_that_indexs_size() -> None:
@@ -35,9 +35,9 @@ def test_a_scan_of_a_secondary_index_has_that_indexs_size() -> None:
 
 
 def test_random_ranges_are_no_scan() -> None:
-    found = facts_of("mysql-9.7/random-ranges")
-    assert found.lists["scans"] == []
-    assert found.pool.read_by_scans == 0.0
+    of_batches = facts_of("mysql-9.7/random-ranges")
+    assert of_batches.lists["scans"] == []
+    assert of_batches.pool.read_by_scans == 0.0
 
 
 def at(seconds: float, fetched: int, statements: int, read: int, ahead: int, **more: Any) -> Any:

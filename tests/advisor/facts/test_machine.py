@@ -60,16 +60,16 @@ def reading(
 def test_random_reads_tell_the_storage_or_else_its_disks_or_the_configuration(
     window: Window, storage: str | None
 ) -> None:
-    found = machine(window)
-    assert found.storage == storage
-    assert (found.storage_source is None) is (storage is None)
+    host = machine(window)
+    assert host.storage == storage
+    assert (host.storage_source is None) is (storage is None)
 
 
 def test_reads_by_read_ahead_are_not_waited_for() -> None:
-    found = machine(reading(1_000, 0.1, ahead=900))
-    assert found.waited_reads == 100
-    assert found.read_seconds_per_read == pytest.approx(0.001)
-    assert found.random_read_share == pytest.approx(0.1)
+    host = machine(reading(1_000, 0.1, ahead=900))
+    assert host.waited_reads == 100
+    assert host.read_seconds_per_read == pytest.approx(0.001)
+    assert host.random_read_share == pytest.approx(0.1)
 
 
 def test_counters_of_the_machine_are_rates_between_its_readings() -> None:
@@ -79,7 +79,7 @@ def test_counters_of_the_machine_are_rates_between_its_readings() -> None:
         outcomes = {"machine": ReadOutcome(BOOTED + read, 0.01)}
         return snapshot(second, outcomes=outcomes, machine=Machine(cores=4.0, cpu_seconds=cpu, disk_busy_seconds=cpu))
 
-    found = machine(Window((at(100, 100, 50.0), at(105, 100, 50.0), at(110, 110, 70.0), at(115, 110, 70.0))))
-    assert found.cpu_busy == pytest.approx(0.5)
-    assert found.disk_busy == pytest.approx(2.0)
+    host = machine(Window((at(100, 100, 50.0), at(105, 100, 50.0), at(110, 110, 70.0), at(115, 110, 70.0))))
+    assert host.cpu_busy == pytest.approx(0.5)
+    assert host.disk_busy == pytest.approx(2.0)
     assert machine(Window((at(100, 100, 50.0), at(105, 100, 50.0)))).cpu_busy is None

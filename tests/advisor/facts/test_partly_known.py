@@ -35,7 +35,7 @@ ALWAYS_KNOWN = {
 }
 """Fields without which a series tells nothing of an entry, or which were not always known before."""
 FIELDS = [
-    (shape, each.name) for shape, always in ALWAYS_KNOWN.items() for each in fields(shape) if each.name not in always
+    (shape, field.name) for shape, always in ALWAYS_KNOWN.items() for field in fields(shape) if field.name not in always
 ]
 CAPTURES = (
     "mysql-9.7/repeated-scan",
@@ -53,7 +53,7 @@ CAPTURES = (
 @cache
 def rules() -> list[check.Rule]:
     """Those that ask no model, which takes seconds; tests/advisor/fleet/test_trial.py asks it."""
-    return [each for each in check.load(RULES_FOLDER) if each.file.choose is None]
+    return [rule for rule in check.load(RULES_FOLDER) if rule.file.choose is None]
 
 
 def without(section: Any, shape: type, name: str) -> Any:
@@ -63,26 +63,26 @@ def without(section: Any, shape: type, name: str) -> Any:
     if isinstance(section, IndexSizes):
         return replace(section, sizes=without(section.sizes, shape, name))
     if isinstance(section, Mapping):
-        return {key: without(each, shape, name) for key, each in section.items()}
-    return tuple(without(each, shape, name) for each in section) if isinstance(section, tuple) else section
+        return {key: without(entry, shape, name) for key, entry in section.items()}
+    return tuple(without(entry, shape, name) for entry in section) if isinstance(section, tuple) else section
 
 
 def cut(window: Window, shape: type, name: str) -> Window:
     return Window(
         tuple(
-            replace(each, sections={of: without(section, shape, name) for of, section in each.sections.items()})
-            for each in window.snapshots
+            replace(snapshot, sections={of: without(section, shape, name) for of, section in snapshot.sections.items()})
+            for snapshot in window.snapshots
         )
     )
 
 
 @cache
-def told(capture: str) -> dict[tuple[str, str], Evaluation]:
+def with_all_fields(capture: str) -> dict[tuple[str, str], Evaluation]:
     return by_subject(captured(capture))
 
 
 def by_subject(window: Window) -> dict[tuple[str, str], Evaluation]:
-    return {(each.rule, str(each.subject)): each for each in evaluate(rules(), window)}
+    return {(evaluation.rule, str(evaluation.subject)): evaluation for evaluation in evaluate(rules(), window)}
 
 
 @pytest.mark.parametrize(
@@ -90,15 +90,16 @@ def by_subject(window: Window) -> dict[tuple[str, str], Evaluation]:
 )
 def test_what_is_not_known_blinds_and_never_changes_a_verdict(shape: type, name: str) -> None:
     for capture in CAPTURES:
-        window, known = cut(captured(capture), shape, name), told(capture)
-        found = by_subject(window)
-        blind = {rule for (rule, _), each in found.items() if isinstance(each.verdict, Blind)}
-        for key, each in found.items():
-            assert not isinstance(each.verdict, Failed), (capture, each.verdict)
+        whole, partial = with_all_fields(capture), by_subject(cut(captured(capture), shape, name))
+        blind = {rule for (rule, _), evaluation in partial.items() if isinstance(evaluation.verdict, Blind)}
+        for key, evaluation in partial.items():
+            assert not isinstance(evaluation.verdict, Failed), (capture, evaluation.verdict)
             if key[0] not in blind:
-                assert (each.verdict is None) is (key not in known or known[key].verdict is None), (capture, key, each)
-        fired = {rule for (rule, _), each in known.items() if isinstance(each.verdict, Recommendation)}
-        assert fired <= blind | {rule for (rule, _), each in found.items() if each.verdict is not None}, capture
+                silent = key not in whole or whole[key].verdict is None
+                assert (evaluation.verdict is None) is silent, (capture, key, evaluation)
+        fired = {rule for (rule, _), evaluation in whole.items() if isinstance(evaluation.verdict, Recommendation)}
+        undecided_or_fired = {rule for (rule, _), evaluation in partial.items() if evaluation.verdict is not None}
+        assert fired <= blind | undecided_or_fired, capture
 
 
 def test_unknown_counters_are_unknown_facts() -> None:

@@ -21,9 +21,9 @@ CLUSTERED, SECONDARY = Index("shop", "orders", "PRIMARY"), Index("shop", "orders
 
 
 def scan_of(*snapshots: Any) -> ScanFacts | None:
-    found = facts.facts(Window(snapshots)).lists["scans"]
-    assert len(found) <= 1
-    return found[0] if found else None
+    scans = facts.facts(Window(snapshots)).lists["scans"]
+    assert len(scans) <= 1
+    return scans[0] if scans else None
 
 
 @pytest.mark.parametrize("name", ["mysql-9.7/repeated-scan", "mysql-5.6/repeated-scan", "mariadb-10.5/repeated-scan"])
@@ -41,7 +41,7 @@ def test_a_repeated_serial_scan_is_counted_and_measured(name: str) -> None:
 
 def test_counts_and_reads_of_scans_are_timed() -> None:
     window = captured("mysql-9.7/parallel-count")
-    first, last = ((each[COUNT_STATEMENTS] or {}).get(ORDERS) for each in (window.snapshots[0], window.latest))
+    first, last = ((snapshot[COUNT_STATEMENTS] or {}).get(ORDERS) for snapshot in (window.snapshots[0], window.latest))
     [scan] = facts.facts(window).lists["scans"]
     assert scan.counts == scan.passes == 7.0
     assert last is not None
@@ -162,8 +162,8 @@ def test_reads_of_parallel_readers_that_nobody_counts_are_not_known(version: str
     known = facts.facts(Window(window))
     [scan] = known.lists["scans"]
     assert scan.parallel_passes == 2.0
-    found = (scan.pages_read, scan.pages_read_per_pass, scan.pages_read_last_pass, scan.read_seconds)
-    assert (found == (None,) * 4) == unknown
+    reads = (scan.pages_read, scan.pages_read_per_pass, scan.pages_read_last_pass, scan.read_seconds)
+    assert (reads == (None,) * 4) == unknown
     assert (known.pool.read_by_scans is None) == unknown
 
 
@@ -216,8 +216,8 @@ def test_the_list_is_ordered_by_scanned_pages() -> None:
         rows = {Table("s", n): passes * 1_000 for n in names}
         return scanned(seconds, 0, 0, index_sizes=sizes, table_scans=rows)
 
-    found = facts.facts(Window((at(10, 0), at(20, 2)))).lists["scans"]
-    assert [scan.table for scan in found] == ["c", "b", "a"]
+    scans = facts.facts(Window((at(10, 0), at(20, 2)))).lists["scans"]
+    assert [scan.table for scan in scans] == ["c", "b", "a"]
 
 
 K1, K2 = Index("shop", "orders", "k1"), Index("shop", "orders", "k2")
@@ -245,9 +245,9 @@ def by_index(passes: dict[Index, int], pages_read: int) -> ScanFacts:
             table_statements={ORDERS: times * sum(passes.values())},
         )
 
-    found = scan_of(*(at(10.0 * times, times) for times in range(3)))
-    assert found is not None
-    return found
+    scan = scan_of(*(at(10.0 * times, times) for times in range(3)))
+    assert scan is not None
+    return scan
 
 
 def test_indexes_that_are_scanned_as_often_are_one_scan() -> None:

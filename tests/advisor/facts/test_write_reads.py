@@ -21,7 +21,7 @@ SIZES = {PRIMARY: IndexSize(1_000, 1_000, ROWS), K: IndexSize(400, 400, None), U
 
 def io(**by_index: IndexIo) -> dict[Index, IndexIo]:
     """Rows and time by index name; ``none`` is for rows without an index."""
-    return {Index("shop", "events", NO_INDEX if name == "none" else name): each for name, each in by_index.items()}
+    return {Index("shop", "events", NO_INDEX if name == "none" else name): rows for name, rows in by_index.items()}
 
 
 def inserts(rows: int, seconds: float) -> IndexIo:
@@ -36,7 +36,7 @@ def bounds(read: int, rows: dict[Index, IndexIo], *, questions: float = 1e6, **s
     """The bounds over a window in which each read took 1 ms."""
 
     def at(share: int) -> Snapshot:
-        known: dict[str, Any] = {
+        defaults: dict[str, Any] = {
             "of": server("9.7.4"),
             "status": {"uptime": 100.0 + share, "questions": share * questions},
             "indexes": {K: 0},
@@ -45,20 +45,20 @@ def bounds(read: int, rows: dict[Index, IndexIo], *, questions: float = 1e6, **s
             "table_files": {EVENTS: FileReads(share * read, 0, share * read / 1000.0)},
             "table_io": rows if share else dict.fromkeys(rows, NONE),
         }
-        return snapshot(100.0 + share, **(known | sections))
+        return snapshot(100.0 + share, **(defaults | sections))
 
     return write_reads(Window((at(0), at(1))), EVENTS)
 
 
 def least_and_most(read: int, rows: dict[Index, IndexIo], **others: Any) -> tuple[float, float]:
-    found = bounds(read, rows, **others)
-    assert found is not None
-    return found.least, found.most
+    reads = bounds(read, rows, **others)
+    assert reads is not None
+    return reads.least, reads.most
 
 
 def test_inserts_alone_made_all_reads() -> None:
-    found = bounds(900, io(none=inserts(1_000, 2.0)))
-    assert found == WriteReads(entries=1_000.0, least=900.0, most=900.0, least_in_all=900.0, most_in_all=900.0)
+    reads = bounds(900, io(none=inserts(1_000, 2.0)))
+    assert reads == WriteReads(entries=1_000.0, least=900.0, most=900.0, least_in_all=900.0, most_in_all=900.0)
 
 
 def test_an_entry_reads_one_page_at_most() -> None:
@@ -115,9 +115,9 @@ def test_half_to_a_third_of_an_updates_reads_are_of_the_new_entry() -> None:
 
 
 def test_old_entries_of_updated_rows_are_read_as_well() -> None:
-    found = bounds(2_800, io(PRIMARY=IndexIo(1_000, 0, 1_000, 0, 1.0, 5.0)))
-    assert found is not None
-    assert (found.least_in_all, found.most_in_all) == (1_800.0, 2_000.0)
+    reads = bounds(2_800, io(PRIMARY=IndexIo(1_000, 0, 1_000, 0, 1.0, 5.0)))
+    assert reads is not None
+    assert (reads.least_in_all, reads.most_in_all) == (1_800.0, 2_000.0)
 
 
 @pytest.mark.parametrize("section", ["indexes", "table_files", "table_io"])
@@ -135,8 +135,8 @@ def test_counters_that_were_reset_give_no_bounds() -> None:
             status={"uptime": seconds, "questions": seconds},
             indexes={K: 0},
             table_files={EVENTS: FileReads(1, 0, 0.1)},
-            table_io=each,
+            table_io=rows_now,
         )
-        for seconds, each in ((100.0, before), (110.0, rows))
+        for seconds, rows_now in ((100.0, before), (110.0, rows))
     ]
     assert write_reads(Window(tuple(parts)), EVENTS) is None

@@ -92,7 +92,7 @@ def test_a_rule_without_mistakes_is_loaded(tmp_path: Path) -> None:
 
 
 def test_the_rules_that_ship_are_loaded_by_id() -> None:
-    ids = [each.id for each in check.load(RULES_FOLDER)]
+    ids = [rule.id for rule in check.load(RULES_FOLDER)]
     assert ids == sorted(ids)
     assert {"scan-exceeds-old-sublist", "change-buffering-without-benefit"} <= set(ids)
 
@@ -464,9 +464,9 @@ def test_windows_line_ends_do_not_move_lines_and_columns(tmp_path: Path) -> None
     ],
 )
 def test_a_file_must_be_a_mapping(tmp_path: Path, content: bytes, where: str, message: str) -> None:
-    found = refusal(tmp_path, content)
-    assert found[0] == where
-    assert found[2].startswith(message)
+    position, _, refused = refusal(tmp_path, content)
+    assert position == where
+    assert refused.startswith(message)
 
 
 def test_a_folder_that_is_absent_is_refused(tmp_path: Path) -> None:

@@ -41,9 +41,9 @@ def refusal(text: str, *wanted: type) -> tuple[int, int, str]:
     ],
 )
 def test_a_mistake_is_refused_with_its_place(text: str, line: int, column: int, message: str) -> None:
-    found = refusal(text)
-    assert found[:2] == (line, column)
-    assert found[2].startswith(message)
+    *position, refused = refusal(text)
+    assert position == [line, column]
+    assert refused.startswith(message)
 
 
 @pytest.mark.parametrize(

@@ -108,24 +108,24 @@ def test_a_behaviour_is_written_out(make_rule: MakeRule) -> None:
 
 
 def test_a_comment_beside_or_above_a_condition_explains_it(make_rule: MakeRule) -> None:
-    found = make_rule(when=["1.0 > 0.0", "2.0 > 0.0", "3.0 > 0.0"])
-    text = found.path.read_text().replace("- 1.0 > 0.0", "- 1.0 > 0.0   # the first")
-    found.path.write_text(text.replace("- 3.0 > 0.0", "# the third,\n# at last\n- 3.0 > 0.0"))
-    shown = page.markdown(found)
+    rule = make_rule(when=["1.0 > 0.0", "2.0 > 0.0", "3.0 > 0.0"])
+    text = rule.path.read_text().replace("- 1.0 > 0.0", "- 1.0 > 0.0   # the first")
+    rule.path.write_text(text.replace("- 3.0 > 0.0", "# the third,\n# at last\n- 3.0 > 0.0"))
+    shown = page.markdown(rule)
     assert "- `1.0 > 0.0`: the first\n- `2.0 > 0.0`\n- `3.0 > 0.0`: the third, at last\n" in shown
 
 
 @pytest.mark.parametrize("change", ["gone", "broken", "another"])
 def test_a_page_shows_the_rule_in_force_even_if_its_file_changed(make_rule: MakeRule, change: str) -> None:
-    found = make_rule()
-    wanted = page.markdown(found)
+    rule = make_rule()
+    wanted = page.markdown(rule)
     if change == "gone":
-        found.path.unlink()
+        rule.path.unlink()
     elif change == "broken":
-        found.path.write_text("id: [")
+        rule.path.write_text("id: [")
     else:
-        found.path.write_text(found.path.read_text().replace("1.0 > 0.0", "4.0 > 0.0   # new"))
-    assert page.markdown(found) == wanted
+        rule.path.write_text(rule.path.read_text().replace("1.0 > 0.0", "4.0 > 0.0   # new"))
+    assert page.markdown(rule) == wanted
 
 
 def test_absent_keys_have_no_sections(make_rule: MakeRule) -> None:

@@ -36,7 +36,7 @@ class Mounted:
             write_rule(stored, id=rule_id, **keys)
         (self.path / "..data_tmp").symlink_to(stored.name)
         os.replace(self.path / "..data_tmp", self.path / "..data")  # noqa: PTH105 - as the kubelet does it
-        for name in {f"{rule_id}.yaml" for rule_id in rule_ids} - {each.name for each in self.path.iterdir()}:
+        for name in {f"{rule_id}.yaml" for rule_id in rule_ids} - {path.name for path in self.path.iterdir()}:
             (self.path / name).symlink_to(f"..data/{name}")
         for link in self.path.glob("*.yaml"):
             if not link.exists():
@@ -73,8 +73,8 @@ def rules(builtin: Path, mounted: Mounted, config: Path) -> Rulebook:
 
 def own(sidecar: InProcess) -> dict[str, str]:
     """The severities of the user's rules in force, by id."""
-    found = sidecar.get("/rules").json()["rules"]
-    return {each["id"]: each["severity"] for each in found if each["origin"] != "built-in"}
+    rules = sidecar.get("/rules").json()["rules"]
+    return {rule["id"]: rule["severity"] for rule in rules if rule["origin"] != "built-in"}
 
 
 def loaded(sidecar: InProcess) -> float:
@@ -104,7 +104,7 @@ def follow(sidecar: InProcess, mounted: Mounted, config: Path) -> None:
     wait_for(lambda: " rules and 1 suppressions" in sidecar.log())
     assert loaded(sidecar) == 1
     assert own(sidecar) == {"mine": "critical", "another": "critical", "broken": "warning"}
-    assert [each["recommendation"]["rule"] for each in sidecar.get("/advise").json()["suppressed"]] == ["another"]
+    assert [finding["recommendation"]["rule"] for finding in sidecar.get("/advise").json()["suppressed"]] == ["another"]
     assert f"{config}: server and rules take effect at the next start" in sidecar.log()
 
 

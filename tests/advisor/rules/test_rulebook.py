@@ -38,8 +38,8 @@ def write(tmp_path: Path) -> Write:
 def test_the_built_in_rules_are_those_of_the_sources() -> None:
     assert builtin_directory() == RULES_FOLDER
     rules = Rulebook(builtin_directory())
-    assert [each.id for each in rules.rules] == sorted(each.id for each in rules.rules)
-    assert {rules.rule_set.origins[each.id] for each in rules.rules} == {"built-in"}
+    assert [rule.id for rule in rules.rules] == sorted(rule.id for rule in rules.rules)
+    assert {rules.rule_set.origins[rule.id] for rule in rules.rules} == {"built-in"}
 
 
 def test_own_rules_are_added_and_stand_in_place_of_built_in_ones(write: Write) -> None:
@@ -48,7 +48,7 @@ def test_own_rules_are_added_and_stand_in_place_of_built_in_ones(write: Write) -
     extra = write("extra", id="b", title="mine")
     write("extra", id="a", title="mine")
     rules = Rulebook(builtin, extra)
-    assert [(each.id, each.file.title, rules.rule_set.origins[each.id]) for each in rules.rules] == [
+    assert [(rule.id, rule.file.title, rules.rule_set.origins[rule.id]) for rule in rules.rules] == [
         ("a", "mine", "your own"),
         ("b", "mine", "your own, over the built-in one"),
         ("c", "theirs", "built-in"),
@@ -76,7 +76,7 @@ def test_a_mounted_config_map_is_a_directory_of_rules(write: Write, tmp_path: Pa
         (mounted / name).symlink_to(f"..data/{name}")
     (mounted / "README.md").write_text("# Not a rule")
     (mounted / ".mine.yaml.swp.yaml").write_text("an editor's")
-    assert [each.id for each in check.load(mounted)] == ["mine"]
+    assert [rule.id for rule in check.load(mounted)] == ["mine"]
 
 
 def test_what_is_no_file_under_the_name_of_a_rule_is_refused_by_name(write: Write) -> None:
@@ -132,12 +132,12 @@ def test_a_broken_file_is_refused_whole_and_the_old_rules_stay(write: Write, con
         rules.reload()
     assert rules.problem is caught.value
     assert rules.rule_set is before
-    assert [each.id for each in rules.rules] == ["a", "mine"]
-    assert [each.rule for each in rules.rule_set.suppressions] == ["a"]
+    assert [rule.id for rule in rules.rules] == ["a", "mine"]
+    assert [suppression.rule for suppression in rules.rule_set.suppressions] == ["a"]
 
     broken.unlink()
     rules.reload()
-    assert [each.id for each in rules.rules] == ["a", "new"]
+    assert [rule.id for rule in rules.rules] == ["a", "new"]
     assert not rules.rule_set.suppressions
     assert rules.problem is None
 
