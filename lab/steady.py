@@ -7,11 +7,10 @@ Prometheus that has the shipped alerts.
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,20 +19,20 @@ import click
 import httpx
 from pydantic import BaseModel
 
-from lab import demo, servers
+from lab import demo
 from lab.bench import exporters
 from lab.bench.exporters import Exporter
 from lab.harness import records
+from lab.harness.campaign import Campaign, Study, judged
+from lab.harness.records import Data, NotShown, Part, Say
 from lab.packages.cache import REPOSITORY
-from lab.processes.program import PLAIN, ProgramFailed
+from lab.processes.program import PLAIN
 from lab.programs import prometheus
 from lab.programs.prometheus import Prometheus
-from lab.reports.markdown import table
-from lab.servers import StartError, UnavailableHere, interrupt_on_signals
+from lab.reports.markdown import ran_on, table
+from lab.servers import PrivateServer
 
-NAME = "steady"
-"""lab/records/steady.json."""
-BROKEN, UNAVAILABLE, INTERRUPTED = 1, 2, 130
+GROUP = "steady"
 HOUR = 3600.0
 RECORDED_SECONDS = 1200.0
 """A shorter run proves little: its alerts have just fired."""
@@ -102,22 +101,19 @@ class SteadyRecord(BaseModel):
     """A run.
 
     Attributes:
-        date: ISO 8601.
-        machine: As from `records.machine`.
-        version: The server's.
         seconds: From the first answer to the last.
         polls: Answers.
         unanswered: Requests in between without advice.
         findings: By rule and subject.
     """
 
-    date: str
-    machine: dict[str, float | str]
-    version: str
     seconds: float
     polls: int
     unanswered: int
     findings: dict[str, SteadyFinding]
+
+    def __str__(self) -> str:
+        return self.model_dump_json(indent=1)
 
     def broken(self) -> Iterator[str]:
         """What is wrong: at least one finding must come, each once and to stay, and so must its alert."""
@@ -134,30 +130,29 @@ class SteadyRecord(BaseModel):
                 yield f"the alert of {name} never fired"
 
 
-def measure(seconds: float) -> SteadyRecord:
-    """Run the load so many seconds from the first finding on, and poll the sidecar.
+def study(seconds: float = HOUR) -> Study:
+    """The load for so many seconds from the first finding on."""
+    part = Part(GROUP, SERVER, SERVER, {"innodb-buffer-pool-size": demo.POOL}, partial(_run, seconds))
+    return judged([part], SteadyRecord.model_validate)
 
-    Raises:
-        UnavailableHere: The server or Prometheus is unavailable here.
-        StartError, ProgramFailed: A program did not start.
-    """
+
+def _run(seconds: float, server: PrivateServer, say: Say) -> Data:
+    """Put the load on the server, and poll the sidecar."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="innodb-advisor-steady-")))
-        server = stack.enter_context(servers.start(SERVER, {"innodb-buffer-pool-size": demo.POOL}))
         stack.enter_context(demo.load(server))
         sidecar = stack.enter_context(exporters.sidecar(server, "--interval", f"{POLL_SECONDS:g}s"))
         job = prometheus.job("innodb", f"127.0.0.1:{sidecar.port}")
         watching = stack.enter_context(prometheus.running(folder, [job], rules=[RULES], interval=SCRAPE_SECONDS))
+        say("the sidecar is polled")
         polls, unanswered = _polls(sidecar, seconds)
-        return SteadyRecord(
-            date=dt.datetime.now(tz=dt.UTC).date().isoformat(),
-            machine=records.machine(),
-            version=server.version,
+        record = SteadyRecord(
             seconds=round(polls[-1].at, 1),
             polls=len(polls),
             unanswered=unanswered,
             findings=_findings(polls, watching),
         )
+        return record.model_dump(mode="json")
 
 
 def _polls(sidecar: Exporter, seconds: float) -> tuple[list[Poll], int]:
@@ -171,7 +166,10 @@ def _polls(sidecar: Exporter, seconds: float) -> tuple[list[Poll], int]:
             unanswered += bool(polls)
         else:
             began = began if polls else now
-            ages = {_finding(found): advice["at"] - found["judged_at"] for found in advice["recommendations"]}
+            ages = {
+                _finding(recommendation): advice["at"] - recommendation["judged_at"]
+                for recommendation in advice["recommendations"]
+            }
             if ages and not any(poll.ages for poll in polls):
                 until = now + seconds
             for name in sorted(ages.keys() ^ (polls[-1].ages.keys() if polls else ())):
@@ -179,7 +177,7 @@ def _polls(sidecar: Exporter, seconds: float) -> tuple[list[Poll], int]:
             polls.append(Poll(now - began, ages))
         time.sleep(POLL_SECONDS)
     if not polls:
-        raise ProgramFailed(f"no advice within {FIRST_FINDING_SECONDS:g} s")
+        raise NotShown(f"no advice within {FIRST_FINDING_SECONDS:g} s")
     return polls, unanswered
 
 
@@ -230,15 +228,14 @@ def _alert(labels: Mapping[str, str]) -> str:
 
 def section() -> str:
     """The section of docs/proofs.md; empty while there is no record."""
-    data = records.load(NAME)
-    if data is None:
+    recorded = records.load(GROUP)
+    if recorded is None:
         return ""
-    record = SteadyRecord.model_validate(data)
+    record = SteadyRecord.model_validate(records.data(recorded)[SERVER])
     return (
         f"{_HEAD}{table(_TITLES, (_row(name, finding) for name, finding in record.findings.items()))}\n"
         f"The recorded run took {record.seconds / 60:.0f} minutes, with {record.polls} answers; {record.unanswered}"
-        f" requests got none. Measured on {record.date}, {record.machine['cores']} cores,"
-        f" {record.machine['memory_gib']:g} GiB, Linux {record.machine['kernel']}: MySQL {record.version}.\n"
+        f" requests got none. {ran_on(recorded)}\n"
     )
 
 
@@ -272,24 +269,7 @@ def main(seconds: float) -> None:
 
     Exit status: 0 all is so, 1 it is not, 2 a program is unavailable here, 130 interrupted.
     """
-    interrupt_on_signals()
-    try:
-        record = measure(seconds)
-    except (UnavailableHere, StartError, ProgramFailed) as error:
-        click.echo(str(error), err=True)
-        sys.exit(UNAVAILABLE)
-    except KeyboardInterrupt:
-        click.echo("\ninterrupted; nothing is left running")
-        sys.exit(INTERRUPTED)
-    click.echo(record.model_dump_json(indent=1))
-    if seconds >= RECORDED_SECONDS:
-        path = records.FOLDER / f"{NAME}.json"
-        path.write_text(record.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        click.echo(f"recorded in lab/records/{path.name}; python -m tools.docs brings docs/proofs.md up to date")
-    failures = list(record.broken())
-    for text in failures:
-        click.echo(f"BROKEN {text}")
-    sys.exit(BROKEN if failures else 0)
+    Campaign([study(seconds)], attempts=1).run(record=seconds >= RECORDED_SECONDS)
 
 
 if __name__ == "__main__":

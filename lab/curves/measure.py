@@ -27,7 +27,6 @@ from lab.harness.records import Data, NotShown, Part, Say
 from lab.harness.watch import SidecarSampler
 from lab.harness.workloads import ROWS_PER_PAGE, SCHEMA, ask, make_table, scan
 from lab.packages import cache
-from lab.processes.program import ProgramFailed
 from lab.servers import PrivateServer, start
 from lab.servers.sql import global_status
 
@@ -129,14 +128,11 @@ def measure(workload: CurveWorkload, path: Path, server: PrivateServer, say: Say
         By multiple of today's size: what was done, and the pages read for it.
 
     Raises:
-        NotShown: The load failed.
+        ProgramFailed: The load failed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with _pools(workload, server, say) as pools:
-            measured = _watch(pools, workload, path, say)
-    except ProgramFailed as error:
-        raise NotShown(str(error)) from error
+    with _pools(workload, server, say) as pools:
+        measured = _watch(pools, workload, path, say)
     return {"unit": workload.load.unit, "measured": {f"{times:g}": measured[times] for times in sorted(measured)}}
 
 

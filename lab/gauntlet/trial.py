@@ -22,7 +22,6 @@ from lab.harness.measure import Figures
 from lab.harness.records import Data, Entries, NotShown, Part, Say
 from lab.harness.watch import SidecarSampler, judge, rules
 from lab.harness.workloads import make_table, scan
-from lab.processes.program import ProgramFailed
 from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
@@ -97,7 +96,7 @@ def study(server: str, workloads: Iterable[GauntletWorkload]) -> Study:
 def _run(workload: GauntletWorkload, server: PrivateServer, say: Say) -> Data:
     try:
         return trial(workload, server, say).model_dump(mode="json")
-    except (pymysql.MySQLError, ProgramFailed, KeyError) as error:
+    except (pymysql.MySQLError, KeyError) as error:
         raise NotShown(f"{type(error).__name__}: {error}") from error
 
 

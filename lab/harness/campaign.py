@@ -8,19 +8,20 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Protocol, Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from lab.harness import records
-from lab.harness.records import Entries, NotNow, NotShown, Part
+from lab.harness.records import Data, Entries, NotNow, NotShown, Part
 from lab.packages import cache
 from lab.packages.cache import REPOSITORY, UnavailableHere
+from lab.processes.program import ProgramFailed
 from lab.servers import StartError, interrupt_on_signals, start
 
 FAILED, UNAVAILABLE, INTERRUPTED = 1, 2, 130
@@ -108,6 +109,26 @@ class Study:
         return replace(self, parts=[part for part in self.parts if chosen(part)])
 
 
+class JudgedRecord(Protocol):
+    """A part's record, which has bounds of its own."""
+
+    def broken(self) -> Iterable[str]:
+        """The bounds that do not hold, in words."""
+
+
+def judged(parts: Sequence[Part], read: Callable[[Data], JudgedRecord]) -> Study:
+    """A study whose parts have bounds of their own; ``read`` makes a part's record from its data."""
+
+    def recorded(entries: Entries) -> Iterator[tuple[str, JudgedRecord]]:
+        return ((name, read(entry["data"])) for name, entry in entries.items())
+
+    return Study(
+        parts,
+        broken=lambda entries: (f"{name}: {why}" for name, record in recorded(entries) for why in record.broken()),
+        lines=lambda entries: (f"{name}: {record}" for name, record in recorded(entries)),
+    )
+
+
 class Campaign:
     """A run over studies.
 
@@ -178,7 +199,7 @@ class Campaign:
             except NotNow as error:
                 self._not_now[part] = str(error)
                 return f"not now: {error}"
-            except (NotShown, StartError) as error:
+            except (NotShown, StartError, ProgramFailed) as error:
                 self._failed[part] = str(error)
                 self._reporter.note(f"{part}: FAILED (attempt {attempt} of {self._attempts}): {error}")
                 continue

@@ -18,11 +18,11 @@ from advisor.ledger.ledger import Ledger
 from advisor.ledger.settling import LIMIT
 from exporter.collectors.variables import VARIABLES
 from exporter.snapshot import Snapshot
-from lab.harness.campaign import Study
+from lab.harness.campaign import Study, judged
 from lab.harness.records import Data, NotShown, Part, Say
 from lab.harness.watch import snapshots
 from lab.harness.workloads import SCHEMA, BackgroundLoad, ask, emptied, look_up_pages, scan
-from lab.outcomes.followed import OPTIONS, PERIOD, SERVERS, judged
+from lab.outcomes.followed import OPTIONS, PERIOD, SERVERS
 from lab.proofs import harm
 from lab.proofs.harm import AFTER, BEFORE, OLD_SUBLIST, UNBUFFERED, WINDOW, HarmfulChange, graded, watch_windows
 from lab.proofs.insert_load import BUFFERED, PREPARING, RARELY_MERGED

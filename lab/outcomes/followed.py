@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import pymysql
 
@@ -17,10 +17,10 @@ from advisor.ledger.entry import Outcome, Result
 from advisor.ledger.settling import LIMIT
 from advisor.observe.window import Window
 from exporter.snapshot import Snapshot
-from lab.harness.campaign import Study
+from lab.harness.campaign import Study, judged
 from lab.harness.follow import Following
 from lab.harness.measure import CLOCK, Figures, Work, counting, per
-from lab.harness.records import Data, Entries, NotShown, Part, Say
+from lab.harness.records import Data, NotShown, Part, Say
 from lab.harness.watch import judge, reasons, the_rule, watch
 from lab.harness.workloads import BackgroundLoad, emptied, look_up_pages, scan
 from lab.proofs.harm import WINDOW, graded
@@ -71,10 +71,6 @@ class FollowedLoad:
     per_work: bool
     running: Callable[[PrivateServer], AbstractContextManager[CountedLoad]]
     with_batch: bool = False
-
-
-class _JudgedRecord(Protocol):
-    def broken(self) -> Iterator[str]: ...
 
 
 class OutcomeRecord(Frozen):
@@ -238,16 +234,3 @@ def study() -> Study:
         for server in SERVERS
     ]
     return judged(parts, OutcomeRecord.model_validate)
-
-
-def judged(parts: Sequence[Part], read: Callable[[Data], _JudgedRecord]) -> Study:
-    """A study whose parts' records have bounds of their own."""
-
-    def records(entries: Entries) -> Iterator[tuple[str, _JudgedRecord]]:
-        return ((name, read(entry["data"])) for name, entry in entries.items())
-
-    return Study(
-        parts,
-        broken=lambda entries: (f"{name}: {why}" for name, record in records(entries) for why in record.broken()),
-        lines=lambda entries: (f"{name}: {record}" for name, record in records(entries)),
-    )

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from lab import __main__ as lab
+from lab import steady
 from lab.bench.registry import BENCHMARKS
 from lab.experiments import EXPERIMENTS
 from lab.experiments import report as experiments
@@ -37,6 +38,7 @@ STUDIES = {
         *(gauntlet(server, workloads()) for server in SERVERS),
         followed.study(),
         changed.study(),
+        steady.study(),
     )
 }
 
@@ -66,7 +68,7 @@ def test_a_record_has_every_part_of_its_study_and_keeps_the_bounds(study: Study)
 
 def test_there_are_no_other_records() -> None:
     groups = {str(path.relative_to(records.FOLDER).with_suffix("")) for path in records.FOLDER.rglob("*.json")}
-    assert groups == {*STUDIES, "steady", "fleet", *(f"bench-{name}" for name in BENCHMARKS)}
+    assert groups == {*STUDIES, "fleet", *(f"bench-{name}" for name in BENCHMARKS)}
 
 
 @pytest.mark.parametrize("rule", PROVED)
