@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from advisor.contract.sql import identifier
 from advisor.facts.base import SECONDARY, TableFacts, count_seconds, counts_of, maybe, ratio
-from advisor.models.index_size import index_pages
+from advisor.models.ddl import index_pages
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from advisor.facts.base import NO_SIZES, maybe
-from advisor.models import ddl as model
-from advisor.models.index_size import key_bytes
+from advisor.models.ddl import IndexBuild, key_bytes, sort_buffer_bytes, subtrees
 from advisor.observe.window import Window
 from exporter.collectors.ddl import DDL
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
@@ -100,15 +99,16 @@ def _work(window: Window) -> DdlFacts:
         return DdlFacts(reader_threads=threads)
     index, size, rows, built = largest
     clustered = _clustered(window, index)
-    build = model.IndexBuild(
+    build = IndexBuild(
         rows,
         key_bytes(rows, size.leaf_pages, page),
         _columns(clustered, size),
-        model.subtrees(clustered.leaf_pages, max(1, len(clustered.columns or ())), page),
+        subtrees(clustered.leaf_pages, max(1, len(clustered.columns or ())), page),
+        page,
     )
     machine = window.latest[MACHINE] or Machine()
     available, cores = machine.memory_available_bytes, machine.cores
-    enough = None if available is None else model.enough_buffer(build, threads, _SHARE_OF_MEMORY * available, page=page)
+    enough = None if available is None else build.enough_buffer(threads, _SHARE_OF_MEMORY * available)
     fed = None if cores is None else min(threads, max(1.0, float(round(cores))))
     return DdlFacts(
         schema=index.schema,
@@ -117,15 +117,15 @@ def _work(window: Window) -> DdlFacts:
         built=built,
         entries=rows,
         index_bytes=build.file_bytes,
-        sort_buffer_bytes=model.sort_buffer_bytes(buffer, threads, page=page),
-        merge_passes=float(model.merge_passes(build, buffer, threads, page=page)),
-        written_bytes=model.written_bytes(build, buffer, threads, page=page),
+        sort_buffer_bytes=sort_buffer_bytes(buffer, threads, page),
+        merge_passes=float(build.merge_passes(buffer, threads)),
+        written_bytes=build.written_bytes(buffer, threads),
         enough_buffer_bytes=enough,
-        enough_passes=None if enough is None else float(model.merge_passes(build, enough, threads, page=page)),
-        enough_written_bytes=None if enough is None else model.written_bytes(build, enough, threads, page=page),
+        enough_passes=None if enough is None else float(build.merge_passes(enough, threads)),
+        enough_written_bytes=None if enough is None else build.written_bytes(enough, threads),
         reader_threads=threads,
         fed_reader_threads=fed,
-        fed_written_bytes=None if fed is None else model.written_bytes(build, buffer, fed, page=page),
+        fed_written_bytes=None if fed is None else build.written_bytes(buffer, fed),
     )
 
 

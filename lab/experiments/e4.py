@@ -234,8 +234,8 @@ def _beside(
         "published": PUBLISHED[setting],
         "published_times": PUBLISHED[FIRST] / PUBLISHED[setting],
         "times": first["seconds"] / cost["seconds"],
-        "model": ddl.written_bytes(build, setting.buffer, setting.read_threads) / MB,
-        "merge_passes": ddl.merge_passes(build, setting.buffer, setting.read_threads),
+        "model": build.written_bytes(setting.buffer, setting.read_threads) / MB,
+        "merge_passes": build.merge_passes(setting.buffer, setting.read_threads),
     }
 
 

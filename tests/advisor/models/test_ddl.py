@@ -1,8 +1,8 @@
-"""Runs and merge passes of index builds agree with the temporary files of MySQL 9.7."""
+"""Sizes of indexes, and runs and merge passes of builds, agree with those of MySQL 9.7."""
 
 import pytest
 
-from advisor.models.ddl import IndexBuild, enough_buffer, merge_passes, sort_buffer_bytes, subtrees, written_bytes
+from advisor.models.ddl import IndexBuild, index_pages, key_bytes, sort_buffer_bytes, subtrees
 
 MIB = 1 << 20
 CHAR_120 = IndexBuild(entries=400_000, key_bytes=124, fields=2, subtrees=4)
@@ -17,7 +17,6 @@ THREE_INTS = IndexBuild(entries=400_000, key_bytes=16, fields=4)
 )
 def test_a_part_of_each_thread_s_share_buffers_its_writing(share: int, left: int) -> None:
     assert sort_buffer_bytes(share * 4, threads=4) == left
-    assert sort_buffer_bytes(share * 12, threads=4, indexes=3) == left
 
 
 def test_a_small_share_keeps_half_a_page_and_a_block_for_writing_and_never_falls_below_a_page() -> None:
@@ -53,8 +52,8 @@ def test_a_small_share_keeps_half_a_page_and_a_block_for_writing_and_never_falls
 def test_written_bytes_are_within_a_twentieth_of_the_measured_ones(
     build: IndexBuild, buffer_mib: int, threads: int, times_written: float
 ) -> None:
-    said = written_bytes(build, buffer_mib * MIB, threads)
-    assert said == pytest.approx(times_written * build.file_bytes, rel=0.05)
+    predicted = build.written_bytes(buffer_mib * MIB, threads)
+    assert predicted == pytest.approx(times_written * build.file_bytes, rel=0.05)
 
 
 def test_an_entry_has_its_columns_and_one_byte_more() -> None:
@@ -74,8 +73,8 @@ NOTES = IndexBuild(entries=200_000, key_bytes=258, fields=3, subtrees=LEAF_PAGES
     ],
 )
 def test_more_threads_than_subtrees_write_more(buffer_mib: int, measured: dict[int, float]) -> None:
-    said = {threads: written_bytes(NOTES, buffer_mib * MIB, threads) for threads in measured}
-    assert said == pytest.approx(measured, rel=0.02)
+    predicted = {threads: NOTES.written_bytes(buffer_mib * MIB, threads) for threads in measured}
+    assert predicted == pytest.approx(measured, rel=0.02)
 
 
 def test_the_subtrees_of_the_root_are_shared_as_wholes() -> None:
@@ -93,13 +92,23 @@ def test_subtrees_are_counted_with_a_key_of_eight_bytes_and_leaf_pages_where_the
 
 
 def test_the_smallest_buffer_that_is_enough_is_found() -> None:
-    buffer = enough_buffer(CHAR_120, threads=4, at_most=1 << 30)
+    buffer = CHAR_120.enough_buffer(threads=4, at_most=1 << 30)
     assert buffer == 64 * MIB
-    assert merge_passes(CHAR_120, buffer, 4) == 1
-    assert merge_passes(CHAR_120, buffer / 2, 4) > 1
+    assert CHAR_120.merge_passes(buffer, 4) == 1
+    assert CHAR_120.merge_passes(buffer / 2, 4) > 1
 
 
 def test_the_buffer_is_bounded() -> None:
-    assert enough_buffer(CHAR_120, threads=4, at_most=20 * MIB) == 16 * MIB
-    assert enough_buffer(CHAR_120, threads=4, at_most=1_000) is None
-    assert enough_buffer(IndexBuild(1e10, 500, 4), threads=256, at_most=1 << 40) == (1 << 32) - 1
+    assert CHAR_120.enough_buffer(threads=4, at_most=20 * MIB) == 16 * MIB
+    assert CHAR_120.enough_buffer(threads=4, at_most=1_000) is None
+    assert IndexBuild(1e10, 500, 4).enough_buffer(threads=256, at_most=1 << 40) == (1 << 32) - 1
+
+
+@pytest.mark.parametrize(("bytes_of_key", "leaf_pages"), [(4, 15), (16, 32), (36, 62)])
+def test_an_index_on_the_key_has_as_many_leaf_pages_as_a_server_made(bytes_of_key: int, leaf_pages: int) -> None:
+    assert index_pages(24_000, bytes_of_key) == pytest.approx(leaf_pages, abs=1)
+
+
+@pytest.mark.parametrize(("leaf_pages", "bytes_of_key"), [(333, 8), (1_717, 64), (530, 16)])
+def test_the_size_of_entries_follows_from_their_pages(leaf_pages: int, bytes_of_key: int) -> None:
+    assert key_bytes(400_000, leaf_pages) == pytest.approx(bytes_of_key, rel=0.02)

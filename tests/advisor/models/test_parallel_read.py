@@ -1,8 +1,7 @@
-"""Reader threads wait at the same time, as far as cores feed them; sizes of indexes are as measured."""
+"""Reader threads wait at the same time, as far as cores feed them."""
 
 import pytest
 
-from advisor.models.index_size import index_pages, key_bytes
 from advisor.models.parallel_read import ParallelRead
 
 SCATTERED = ParallelRead(seconds=0.75, threads=1, wait_seconds=0.667, cores=2)
@@ -34,13 +33,3 @@ def test_the_step_up_is_four_times_at_most_and_what_cores_feed() -> None:
 
 def test_waits_longer_than_the_read_are_a_share_of_one() -> None:
     assert ParallelRead(seconds=1.0, threads=2, wait_seconds=3.0, cores=2).wait_share == 1.0
-
-
-@pytest.mark.parametrize(("bytes_of_key", "leaf_pages"), [(4, 15), (16, 32), (36, 62)])
-def test_an_index_on_the_key_has_as_many_leaf_pages_as_a_server_made(bytes_of_key: int, leaf_pages: int) -> None:
-    assert index_pages(24_000, bytes_of_key) == pytest.approx(leaf_pages, abs=1)
-
-
-@pytest.mark.parametrize(("leaf_pages", "bytes_of_key"), [(333, 8), (1_717, 64), (530, 16)])
-def test_the_size_of_entries_follows_from_their_pages(leaf_pages: int, bytes_of_key: int) -> None:
-    assert key_bytes(400_000, leaf_pages) == pytest.approx(bytes_of_key, rel=0.02)
