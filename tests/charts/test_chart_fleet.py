@@ -23,13 +23,13 @@ def values(**own: Any) -> dict[str, Any]:
 
 
 def kinds(manifests: list[Manifest]) -> list[str]:
-    return sorted(each["kind"] for each in manifests)
+    return sorted(manifest["kind"] for manifest in manifests)
 
 
 def containers(manifests: list[Manifest], kind: str = "Deployment") -> list[Mapping[str, Any]]:
-    found = [each["spec"] for each in manifests if each["kind"] == kind]
-    pods = [each["jobTemplate"]["spec"] if kind == "CronJob" else each for each in found]
-    return [each["template"]["spec"]["containers"][0] for each in pods]
+    specs = [spec["spec"] for spec in manifests if spec["kind"] == kind]
+    pods = [spec["jobTemplate"]["spec"] if kind == "CronJob" else spec for spec in specs]
+    return [spec["template"]["spec"]["containers"][0] for spec in pods]
 
 
 def parsed(arguments: list[str]) -> Mapping[str, Any]:
@@ -42,8 +42,8 @@ def test_a_fleet_needs_a_prometheus_only() -> None:
     manifests = rendered(values())
     assert kinds(manifests) == ["Deployment", "Pod", "Service"]
     [container] = containers(manifests)
-    found = parsed(container["args"])
-    assert (found["url"], found["listen"], found["every"], found["shard"]) == (URL, ("", 9748), 300.0, None)
+    options = parsed(container["args"])
+    assert (options["url"], options["listen"], options["every"], options["shard"]) == (URL, ("", 9748), 300.0, None)
     assert "INNODB_ADVISOR_DSN" not in str(manifests)
     assert of_kind(manifests, "Pod")["spec"]["containers"][0]["args"][1:] == [
         "http://shop-innodb-advisor-fleet:9748",
@@ -54,11 +54,11 @@ def test_a_fleet_needs_a_prometheus_only() -> None:
 
 def test_shards_are_disjoint_and_whole_and_each_has_its_service() -> None:
     manifests = rendered(values(shards=3))
-    assert sorted(parsed(each["args"])["shard"] for each in containers(manifests)) == [(0, 3), (1, 3), (2, 3)]
-    pods = [each["spec"]["template"]["metadata"]["labels"] for each in manifests if each["kind"] == "Deployment"]
-    for service in (each for each in manifests if each["kind"] == "Service"):
+    assert sorted(parsed(container["args"])["shard"] for container in containers(manifests)) == [(0, 3), (1, 3), (2, 3)]
+    pods = [item["spec"]["template"]["metadata"]["labels"] for item in manifests if item["kind"] == "Deployment"]
+    for service in (manifest for manifest in manifests if manifest["kind"] == "Service"):
         selector = service["spec"]["selector"]
-        assert [selector.items() <= each.items() for each in pods].count(True) == 1
+        assert [selector.items() <= labels.items() for labels in pods].count(True) == 1
 
 
 def test_the_command_takes_the_arguments_of_the_golden_manifests(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -66,18 +66,18 @@ def test_the_command_takes_the_arguments_of_the_golden_manifests(monkeypatch: py
     for name, kind, count in (("fleet", "Deployment", 2), ("fleet-report", "CronJob", 1)):
         text = (chart.GOLDEN / f"{name}.yaml").read_text(encoding="utf-8")
         text = text.replace("@/etc/innodb-advisor/headers/headers", "A: b").replace("$(SHARD)", "0")
-        assert len([parsed(each["args"]) for each in containers(read(text), kind)]) == count
+        assert len([parsed(container["args"]) for container in containers(read(text), kind)]) == count
 
 
 def test_a_cronjob_writes_a_file_for_each_shard_or_to_the_log() -> None:
     job = {"kind": "CronJob", "shards": 2, "report": {"format": "markdown", "existingClaim": "reports"}}
-    found = [parsed(each["args"]) for each in containers(rendered(values(**job)), "CronJob")]
-    assert sorted(str(each["to"]) for each in found) == [
+    options = [parsed(container["args"]) for container in containers(rendered(values(**job)), "CronJob")]
+    assert sorted(str(of_shard["to"]) for of_shard in options) == [
         "/var/lib/innodb-advisor/reports/fleet-0.md",
         "/var/lib/innodb-advisor/reports/fleet-1.md",
     ]
     alone = rendered(values(kind="CronJob"), release="r" * 53)
-    [only] = [parsed(each["args"]) for each in containers(alone, "CronJob")]
+    [only] = [parsed(container["args"]) for container in containers(alone, "CronJob")]
     assert (only["to"], only["style"], only["listen"]) == (None, "text", None)
     assert kinds(alone) == ["CronJob"]
     name = of_kind(alone, "CronJob")["metadata"]["name"]
@@ -89,7 +89,7 @@ def test_the_policy_lets_it_ask_prometheus_and_nobody_in_without_a_service() -> 
     policy = {"networkPolicy": {"enabled": True}, "serviceMonitor": {"enabled": True}}
     manifests = rendered({**values(), **policy})
     served = of_kind(manifests, "NetworkPolicy")["spec"]
-    assert [each["ports"][0]["port"] for each in served["egress"]] == [53, 9090]
+    assert [rule["ports"][0]["port"] for rule in served["egress"]] == [53, 9090]
     assert served["ingress"][0]["ports"] == [{"port": "metrics", "protocol": "TCP"}]
     assert of_kind(manifests, "ServiceMonitor")["spec"]["endpoints"][0]["relabelings"] == [
         {"targetLabel": "instance", "sourceLabels": ["__meta_kubernetes_service_name"]}
@@ -114,7 +114,7 @@ def test_the_policy_lets_it_ask_prometheus_and_nobody_in_without_a_service() -> 
         (values(shards=0), "fleet/shards"),
         (values(services=["cluster=heroku"]), "fleet/services"),
     ],
-    ids=lambda each: each if isinstance(each, str) else "",
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_does_not_go_together_is_refused(wrong: dict[str, Any], said: str) -> None:
     assert said in refused(wrong)

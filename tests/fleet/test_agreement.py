@@ -166,11 +166,11 @@ async def seen(url: str, grid: Grid, source: Source) -> dict[str, Window]:
 
 def judged(name: str, window: Window, source: Source) -> set[tuple[str, str]]:
     """What the rules find, models included, as rule and subject."""
-    budget, said = Budget(float("inf")), judge(rules(), window, source)
-    if said.waiting:
-        budget.keep(name, window, source, said)
-        [(*_, said)] = budget.spend(rules())
-    return {(finding.rule, str(dict(finding.subject))) for finding in said.findings}
+    budget, verdicts = Budget(float("inf")), judge(rules(), window, source)
+    if verdicts.waiting:
+        budget.keep(name, window, source, verdicts)
+        [(*_, verdicts)] = budget.spend(rules())
+    return {(finding.rule, str(dict(finding.subject))) for finding in verdicts.findings}
 
 
 def test_the_fleet_counts_as_servers_do_and_finds_what_their_sidecars_find(
@@ -188,16 +188,16 @@ def test_the_fleet_counts_as_servers_do_and_finds_what_their_sidecars_find(
         for source in (Source.SIDECAR, Source.MYSQLD_EXPORTER):
             for name, window in asyncio.run(seen(asked.url, Grid(END, STEP), source)).items():
                 known = facts(window)
-                found = {
+                growths = {
                     "pages_read": known.pool.pages_read,
                     "gets": known.pool.gets,
                     "file_reads": window.growth(lambda s: s[TABLE_FILES], ORDERS, lambda f: float(f.reads)),
                 }
-                for what, grown in found.items():
+                for what, grown in growths.items():
                     least, most = watched[name].growth(what)
                     assert grown is not None
                     assert least <= grown <= most, (name, source, what)
-                assert watched[name].growth("file_reads")[0] == found["file_reads"]
+                assert watched[name].growth("file_reads")[0] == growths["file_reads"]
                 assert scanned in judged(name, window, source), (name, source)
     for server in watched.values():
         # Which of the scan rules it is depends on how fast the machine was.

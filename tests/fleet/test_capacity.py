@@ -68,10 +68,10 @@ class Blocks:
 
     def text(self) -> str:
         lines = []
-        for name, some in self._series.items():
+        for name, samples in self._series.items():
             lines.append(f"# TYPE {name} gauge")
             lines += [
-                f"{name}{{{labels}}} {value} {at}" for labels, points in some.items() for at, value in sorted(points)
+                f"{name}{{{labels}}} {value} {at}" for labels, points in samples.items() for at, value in sorted(points)
             ]
         return "\n".join([*lines, "# EOF\n"])
 
@@ -88,8 +88,8 @@ class Blocks:
             self.add(OWN_SIZE if names is OWN else f"{settings}innodb_buffer_pool_size", labels, at, size)
         if names is OWN:
             self.add("innodb_up", labels, NOW, 1)
-            said = f'{labels},flavour="mysql",version="9.7.4",version_text="9.7.4",version_comment="(Debian)"'
-            self.add("innodb_server_info", said, NOW, 1)
+            info = f'{labels},flavour="mysql",version="9.7.4",version_text="9.7.4",version_comment="(Debian)"'
+            self.add("innodb_server_info", info, NOW, 1)
         else:
             self.add("mysql_up", labels, NOW, 1)
             self.add("mysql_version_info", f'{labels},version="9.7.4",version_comment="(Debian)"', NOW, 1)
@@ -161,24 +161,24 @@ def asked(url: str, *more: str, may_read: float = 50.0) -> Capacity:
 
 
 def test_of_each_server_the_surest_method_says_what_could_go(found: Capacity) -> None:
-    said = {each.server: each for each in found.servers}
-    assert set(said) == {"good", "peer", "curve"}
-    assert (said["good"].method, said["good"].warm_ups) == (capacity.WARM_UPS, 1)
-    assert (said["peer"].method, said["peer"].warm_ups) == (capacity.WARM_UPS, 2)
-    assert (said["curve"].method, said["curve"].warm_ups) == (capacity.MODEL, 0)
+    estimates = {server.server: server for server in found.servers}
+    assert set(estimates) == {"good", "peer", "curve"}
+    assert (estimates["good"].method, estimates["good"].warm_ups) == (capacity.WARM_UPS, 1)
+    assert (estimates["peer"].method, estimates["peer"].warm_ups) == (capacity.WARM_UPS, 2)
+    assert (estimates["curve"].method, estimates["curve"].warm_ups) == (capacity.MODEL, 0)
     # The hot pages and the quarter that the start loads; the second warm-up of the peer has more of them.
-    assert 0.5 * POOL < said["good"].enough_bytes < 0.65 * POOL
-    assert 0.65 * POOL < said["peer"].enough_bytes < 0.8 * POOL
-    assert said["curve"].enough_bytes == 17 * GIB  # one hour keeps it from a quarter
-    assert {each.days for each in found.servers} == {30.0}
-    assert {each.reads_now for each in found.servers} == {5.0}
+    assert 0.5 * POOL < estimates["good"].enough_bytes < 0.65 * POOL
+    assert 0.65 * POOL < estimates["peer"].enough_bytes < 0.8 * POOL
+    assert estimates["curve"].enough_bytes == 17 * GIB  # one hour keeps it from a quarter
+    assert {server.days for server in found.servers} == {30.0}
+    assert {server.reads_now for server in found.servers} == {5.0}
 
 
 def test_the_sum_is_that_of_the_servers_and_the_most_comes_first(found: Capacity) -> None:
-    freed = [each.may_go_bytes for each in found.servers]
+    freed = [server.may_go_bytes for server in found.servers]
     assert found.may_go_bytes == sum(freed)
     assert freed == sorted(freed, reverse=True)
-    assert all(each.pool_bytes - each.enough_bytes == each.may_go_bytes for each in found.servers)
+    assert all(server.pool_bytes - server.enough_bytes == server.may_go_bytes for server in found.servers)
 
 
 def test_everyone_else_is_counted_with_a_reason(found: Capacity) -> None:
@@ -191,9 +191,9 @@ def test_everyone_else_is_counted_with_a_reason(found: Capacity) -> None:
 
 
 def test_a_fleet_that_cannot_be_asked_is_said_to_be_so() -> None:
-    found = asked("http://127.0.0.1:9")
-    assert found.servers == ()
-    [(reason, servers)] = found.left_out.items()
+    unknown = asked("http://127.0.0.1:9")
+    assert unknown.servers == ()
+    [(reason, servers)] = unknown.left_out.items()
     assert reason.startswith("not asked: ")
     assert servers == 7
 

@@ -39,25 +39,25 @@ def sound(upstream: str) -> FleetReport:
 
 def findings(report: FleetReport) -> dict[str, list[object]]:
     """Everything of the findings, by server."""
-    found: dict[str, list[object]] = {}
-    for each in report.findings:
-        found.setdefault(each.server, []).append(each.model_dump())
-    return found
+    findings_by_server: dict[str, list[object]] = {}
+    for finding in report.findings:
+        findings_by_server.setdefault(finding.server, []).append(finding.model_dump())
+    return findings_by_server
 
 
 def left_out(report: FleetReport) -> dict[str, str]:
-    return {server: each.reason for each in report.not_asked for server in each.servers}
+    return {server: group.reason for group in report.not_asked for server in group.servers}
 
 
 def hold(report: FleetReport, sound: FleetReport) -> None:
     """No finding that is not true; where one lacks, something says so."""
-    true, found = findings(sound), findings(report)
-    undecided = {each.name: each.undecided for each in report.servers}
-    for server, some in true.items():
-        if found.get(server) != some:
-            assert server not in found
+    true, reported = findings(sound), findings(report)
+    undecided = {server.name: server.undecided for server in report.servers}
+    for server, expected in true.items():
+        if reported.get(server) != expected:
+            assert server not in reported
             assert server in left_out(report) or WASTED in undecided.get(server, ()) or report.warnings, server
-    assert set(found) <= set(true)
+    assert set(reported) <= set(true)
 
 
 def of_many(form: Form, servers: int = 1) -> bool:
@@ -67,29 +67,29 @@ def of_many(form: Form, servers: int = 1) -> bool:
 
 @on_both
 def test_each_server_in_trouble_is_said_to_be_and_the_others_are_right(sound: FleetReport) -> None:
-    found = findings(sound)
-    assert set(found) == SOUND | COARSE
+    reported = findings(sound)
+    assert set(reported) == SOUND | COARSE
     for server in SOUND:
-        [finding] = [each for each in sound.findings if each.server == server]
+        [finding] = [finding for finding in sound.findings if finding.server == server]
         seconds = 3600.0 if server != "restarted-long-ago" else 2250.0
-        values = {each.name: each.value for each in finding.evidence}
+        values = {item.name: item.value for item in finding.evidence}
         assert finding.rule == WASTED
         assert finding.scrape_interval_seconds == pytest.approx(15.0, rel=0.02)
         assert values["pages_read_ahead"] == pytest.approx(120 * seconds, rel=0.01)
         assert values["pages_evicted_without_access"] == pytest.approx(50 * seconds, rel=0.01)
-    assert {each.scrape_interval_seconds for each in sound.findings if each.server in COARSE} == {300.0}
-    [reset] = [each for each in sound.servers if each.name == "reset"]
+    assert {finding.scrape_interval_seconds for finding in sound.findings if finding.server in COARSE} == {300.0}
+    [reset] = [server for server in sound.servers if server.name == "reset"]
     assert WASTED in reset.undecided
     reasons = left_out(sound)
     assert "identity is not unique: twins:9104 and twins:9105" in reasons["twins"]
     assert reasons["restarted-lately"] == "not long enough since the restart"
-    assert {each.server: each.at for each in sound.vanished}["gone"] == pytest.approx(END - 1200, abs=60)
+    assert {gone.server: gone.at for gone in sound.vanished}["gone"] == pytest.approx(END - 1200, abs=60)
 
 
 def test_a_pair_of_prometheus_is_one_server(sound: FleetReport) -> None:
-    [pair] = [each for each in sound.servers if each.name == "pair"]
+    [pair] = [server for server in sound.servers if server.name == "pair"]
     assert len(findings(sound)["pair"]) == 1
-    assert pair.undecided == next(each for each in sound.servers if each.name == "fine-0").undecided
+    assert pair.undecided == next(server for server in sound.servers if server.name == "fine-0").undecided
 
 
 @on_both
@@ -113,18 +113,18 @@ def test_one_server_beyond_a_limit_is_left_out_with_the_error(upstream: str, sou
     with proxy(upstream, limited) as between:
         report = reading(between.url)
     assert "hit the limit of 10 series" in left_out(report)["fine-2"]
-    assert findings(report) == {name: some for name, some in findings(sound).items() if name != "fine-2"}
+    assert findings(report) == {name: of_server for name, of_server in findings(sound).items() if name != "fine-2"}
 
 
 @pytest.mark.parametrize("mark", [{"warnings": ["store gateway 2 is away"]}, {"isPartial": True}])
 def test_part_of_an_answer_is_no_answer(upstream: str, sound: FleetReport, mark: dict[str, object]) -> None:
     def partial(form: Form, truly: Truly) -> Reply:
         status, headers, body = truly()
-        said = json.loads(body)
+        answer = json.loads(body)
         if ":9104" in form["query"]:
-            said |= mark
-            said["data"]["result"] = said["data"]["result"][::2]
-        return status, headers, json.dumps(said).encode()
+            answer |= mark
+            answer["data"]["result"] = answer["data"]["result"][::2]
+        return status, headers, json.dumps(answer).encode()
 
     with proxy(upstream, partial) as between:
         report = reading(between.url)
@@ -136,17 +136,17 @@ def test_part_of_an_answer_is_no_answer(upstream: str, sound: FleetReport, mark:
 def test_a_server_that_lacks_in_half_an_inventory_is_not_vanished(upstream: str) -> None:
     def partial(form: Form, truly: Truly) -> Reply:
         status, headers, body = truly()
-        said = json.loads(body)
+        answer = json.loads(body)
         if "innodb_up|mysql_up" in form["query"]:
-            said |= {"warnings": ["store gateway 2 is away"]}
-            said["data"]["result"] = said["data"]["result"][:3]
-        return status, headers, json.dumps(said).encode()
+            answer |= {"warnings": ["store gateway 2 is away"]}
+            answer["data"]["result"] = answer["data"]["result"][:3]
+        return status, headers, json.dumps(answer).encode()
 
     with proxy(upstream, partial) as between:
         report = reading(between.url)
     assert report.vanished == ()
     assert "store gateway 2 is away" in report.warnings
-    assert any("the inventory is incomplete" in each for each in report.warnings)
+    assert any("the inventory is incomplete" in warning for warning in report.warnings)
 
 
 def test_downsampled_data_alone_are_said_to_be_and_enter_no_number(upstream: str, sound: FleetReport) -> None:
@@ -156,11 +156,11 @@ def test_downsampled_data_alone_are_said_to_be_and_enter_no_number(upstream: str
         status, headers, body = truly()
         if "start" not in form or form["max_source_resolution"] != "0s":
             return status, headers, body
-        said = json.loads(body)
-        for series in said["data"]["result"]:
-            series["values"] = [each for each in series["values"] if each[0] > END - 300.0]
-        said["data"]["result"] = [each for each in said["data"]["result"] if each["values"]]
-        return status, headers, json.dumps(said).encode()
+        answer = json.loads(body)
+        for series in answer["data"]["result"]:
+            series["values"] = [point for point in series["values"] if point[0] > END - 300.0]
+        answer["data"]["result"] = [series for series in answer["data"]["result"] if series["values"]]
+        return status, headers, json.dumps(answer).encode()
 
     with proxy(upstream, thanos) as between:
         report = reading(between.url)

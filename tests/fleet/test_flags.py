@@ -28,7 +28,7 @@ from lab.processes.program import PLAIN
 from lab.programs import mysqld_exporter, prometheus
 from lab.servers import PrivateServer
 from lab.servers.sql import execute
-from tests.advisor.fleet.told import IDENTITY
+from tests.advisor.fleet.canned import IDENTITY
 from tests.fleet.blocks import Blocks
 from tests.unavailable import or_give_up
 from tests.waiting import DEADLINE
@@ -45,8 +45,8 @@ def seen(url: str, grid: Grid) -> Window:
             key = IDENTITY.server({"instance": "db-1"})
             assert key is not None
             reader = WindowReader(FleetReader(client, IDENTITY, "", grid), Source.MYSQLD_EXPORTER)
-            found = await reader.windows([key])
-            window = found[key]
+            windows = await reader.windows([key])
+            window = windows[key]
             assert isinstance(window, Window), window
             [part] = [part async for part in reader.tables({key: window})]
             whole = part[key]
@@ -86,8 +86,8 @@ def test_a_flag_that_is_on_is_no_cure_and_names_the_only_secondary_index(
         exporter = stack.enter_context(or_give_up(mysqld_exporter.running(server, tmp_path, PEER, *more)))
         url = f"http://127.0.0.1:{exporter.port}/metrics"
         text = httpx.get(url, timeout=DEADLINE, **PLAIN).text
-        told = set(re.findall(r'^mysql_exporter_collector_success\{collector="([^"]+)"\} 1$', text, re.MULTILINE))
-        assert {flag.removeprefix("--") for flag in flags} <= told
+        succeeded = set(re.findall(r'^mysql_exporter_collector_success\{collector="([^"]+)"\} 1$', text, re.MULTILINE))
+        assert {flag.removeprefix("--") for flag in flags} <= succeeded
         with asked(text, text, text) as (running, window):
             at = window.latest.at
             assert running.query("mysql_up", at)
@@ -98,7 +98,7 @@ def test_a_flag_that_is_on_is_no_cure_and_names_the_only_secondary_index(
         assert "sidecar" in (lack.cure or "")
         sizes = window.latest[INDEX_SIZES]
         assert sizes is not None
-        assert {(each.table, each.index) for each in sizes.sizes} == {
+        assert {(index.table, index.index) for index in sizes.sizes} == {
             ("orders", "PRIMARY"),
             ("orders", "k"),
             ("items", "PRIMARY"),

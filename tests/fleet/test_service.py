@@ -75,8 +75,8 @@ class Watched:
         self._running.close()
 
     def advice(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = self.sidecars[name].get("/advise").json()
-        return found
+        advice: dict[str, Any] = self.sidecars[name].get("/advise").json()
+        return advice
 
 
 @pytest.fixture(scope="module")
@@ -102,23 +102,25 @@ def test_verdicts_are_served_and_stay_while_prometheus_is_dead(watched: Watched,
         assert service.get("/fleet").status_code == 401
         login = {"auth": ("platform", "secret")}
 
-        def said(path: str) -> Any:
+        def get(path: str) -> Any:
             return service.get(path, **login).json()
 
         wait_for(lambda: service.get("/readyz", **login).text == "ok\n")
-        first = said("/fleet")
-        assert {each["name"]: each["source"] for each in first["servers"]} == dict.fromkeys(RECORDINGS, "verdict")
+        first = get("/fleet")
+        assert {finding["name"]: finding["source"] for finding in first["servers"]} == dict.fromkeys(
+            RECORDINGS, "verdict"
+        )
         for name in RECORDINGS:
-            found = said(f"/advise?server={name}")["findings"]
+            findings = get(f"/advise?server={name}")["findings"]
             expected = watched.advice(name)["recommendations"]
-            assert {each["fingerprint"]: each["changes"] for each in found} == {
-                each["fingerprint"]: each["changes"] for each in expected
+            assert {finding["fingerprint"]: finding["changes"] for finding in findings} == {
+                finding["fingerprint"]: finding["changes"] for finding in expected
             }
         assert any(watched.advice(name)["recommendations"] for name in RECORDINGS)
 
         watched.stop()
         wait_for(lambda: "no new report since" in service.get("/readyz", **login).text)
-        away = said("/fleet")
+        away = get("/fleet")
         assert "Connection refused" in away["problem"]
         assert away["findings"] == first["findings"]
         assert "read-old" in service.get("/fleet", headers={"Accept": "text/html"}, **login).text
@@ -130,8 +132,8 @@ def test_verdicts_are_served_and_stay_while_prometheus_is_dead(watched: Watched,
 
         watched.start()
         wait_for(lambda: service.get("/readyz", **login).text == "ok\n")
-        assert {each["fingerprint"] for each in said("/fleet")["findings"]} == {
-            each["fingerprint"] for each in first["findings"]
+        assert {finding["fingerprint"] for finding in get("/fleet")["findings"]} == {
+            finding["fingerprint"] for finding in first["findings"]
         }
         metrics = service.get("/metrics", **login).text
         assert 'innodb_fleet_servers{source="verdict"} 2.0' in metrics
@@ -144,7 +146,7 @@ async def test_alertmanager_tells_of_servers_without_a_sidecar_until_their_findi
     report = reports.of("mysql-9.7/repeated-scan", "mysql-9.7/hot-set-exceeds-pool")
     peer = report.servers[0]
     without = report.model_copy(
-        update={"findings": tuple(each for each in report.findings if each.server != peer.name)}
+        update={"findings": tuple(finding for finding in report.findings if finding.server != peer.name)}
     )
     answer: FleetReport | Exception = report
 
@@ -167,14 +169,14 @@ async def test_alertmanager_tells_of_servers_without_a_sidecar_until_their_findi
             asyncio.create_task(notifier.run(functools.partial(alerts.look, watch))),
         ]
 
-        async def told(status: str, count: int) -> list[dict[str, Any]]:
+        async def delivered(status: str, count: int) -> list[dict[str, Any]]:
             await asyncio.to_thread(wait_for, lambda: len(webhook.alerts(status)) >= count)
             return webhook.alerts(status)
 
-        expected = sorted(each.rule for each in report.findings if each.server == peer.name)
-        firing = await told("firing", len(expected))
-        assert sorted(each["labels"]["rule"] for each in firing) == expected
-        assert all(peer.identity.items() <= each["labels"].items() for each in firing)
+        expected = sorted(finding.rule for finding in report.findings if finding.server == peer.name)
+        firing = await delivered("firing", len(expected))
+        assert sorted(alert["labels"]["rule"] for alert in firing) == expected
+        assert all(peer.identity.items() <= alert["labels"].items() for alert in firing)
 
         def active() -> list[dict[str, Any]]:
             return list(httpx.get(f"{url}/api/v2/alerts", timeout=DEADLINE, **PLAIN).json())
@@ -193,9 +195,9 @@ async def test_alertmanager_tells_of_servers_without_a_sidecar_until_their_findi
         assert webhook.alerts("resolved") == []
 
         answer = without
-        resolved = await told("resolved", len(expected))
-        assert sorted(each["labels"]["rule"] for each in resolved) == expected
-        for each in running:
-            each.cancel()
+        resolved = await delivered("resolved", len(expected))
+        assert sorted(alert["labels"]["rule"] for alert in resolved) == expected
+        for task in running:
+            task.cancel()
             with suppress(asyncio.CancelledError):
-                await each
+                await task

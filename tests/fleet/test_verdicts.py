@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from advisor.contract.fleet import FleetFinding, FleetReport, Source
-from advisor.contract.recommendation import Advice, Recommendation
+from advisor.contract.fleet import FleetReport, Source
+from advisor.contract.recommendation import Advice
 from advisor.fleet.identity import Identity
 from advisor.fleet.progress import Progress
 from advisor.fleet.reading import ReadingOptions, read
@@ -20,6 +20,7 @@ from advisor.rules.rulebook import Rulebook, builtin_directory
 from lab.programs import prometheus
 from lab.programs.prometheus import Prometheus
 from tests.advisor.building import REPOSITORY, capture
+from tests.advisor.fleet import reports
 from tests.advisor.in_process import InProcess
 from tests.fleet.blocks import Blocks
 from tests.unavailable import or_give_up
@@ -72,34 +73,24 @@ def reading(url: str, progress: Progress | None = None, **options: Any) -> Fleet
     return asyncio.run(read(ReadingOptions(url, at=END, **options), rules, progress or Progress()))
 
 
-def essence(found: Recommendation | FleetFinding) -> tuple[Any, ...]:
-    """What both must say alike: the last item is the SQL."""
-    saved = (
-        found.read_bytes_saved_per_second
-        if isinstance(found, FleetFinding)
-        else found.effect and found.effect.read_bytes_saved_per_second
-    )
-    return found.rule, found.severity, dict(found.subject), found.confidence, saved, found.changes
-
-
 def compare(report: FleetReport, sidecars: Mapping[str, InProcess]) -> int:
     """Hold a report to what each sidecar says, and return how many findings were compared."""
-    servers = {each.name: each for each in report.servers}
+    servers = {server.name: server for server in report.servers}
     assert set(servers) == {f"eu/{name}" for name in sidecars}
-    assert {each.source for each in report.servers} == {Source.VERDICT}
+    assert {server.source for server in report.servers} == {Source.VERDICT}
     assert (report.not_asked, report.vanished, report.warnings) == ((), (), ())
     compared = 0
     for name, sidecar in sidecars.items():
         advice = Advice.model_validate(sidecar.get("/advise", headers={"Accept": "application/json"}).json())
-        found = [each for each in report.findings if each.server == f"eu/{name}"]
-        assert {each.fingerprint: essence(each) for each in found} == {
-            each.fingerprint: essence(each) for each in advice.recommendations
+        findings = [finding for finding in report.findings if finding.server == f"eu/{name}"]
+        assert {finding.fingerprint: reports.essence(finding) for finding in findings} == {
+            recommendation.fingerprint: reports.essence(recommendation) for recommendation in advice.recommendations
         }, name
-        assert all(each.page_url and each.page_url.endswith(each.fingerprint) for each in found)
-        blind, failed = ({each.rule for each in some} for some in (advice.blind, advice.failed))
+        assert all(finding.page_url and finding.page_url.endswith(finding.fingerprint) for finding in findings)
+        blind, failed = ({verdict.rule for verdict in verdicts} for verdicts in (advice.blind, advice.failed))
         assert set(servers[f"eu/{name}"].undecided) == blind | failed, name
         assert advice.server.endswith(servers[f"eu/{name}"].version or "unknown")
-        compared += len(found)
+        compared += len(findings)
     return compared
 
 
@@ -109,22 +100,22 @@ def test_a_fleet_says_what_each_sidecar_says(tmp_path: Path) -> None:
         assert compare(reading(asked.url, progress), sidecars) >= 2
         assert progress.queries == {"answered": 11}
         managed = reading(asked.url, services=(('cluster="eu"', "rds"),))
-        assert {change.via for each in managed.findings for change in each.changes} == {
+        assert {change.via for finding in managed.findings for change in finding.changes} == {
             "DB parameter group (Amazon RDS)"
         }
         one = reading(asked.url, server=f"eu/{name_of(FEW[0])}")
-        assert {each.server for each in one.findings} == {f"eu/{name_of(FEW[0])}"}
+        assert {finding.server for finding in one.findings} == {f"eu/{name_of(FEW[0])}"}
         assert reading(asked.url, selector='cluster="us"').servers == ()
         # A pair of Prometheus is no two servers, as above; three instances are.
         merged = reading(asked.url, identity=Identity(("cluster",)))
-        assert ([each.name for each in merged.servers], merged.findings) == (["eu"], ())
-        assert ["identity is not unique" in each.reason for each in merged.not_asked] == [True]
+        assert ([server.name for server in merged.servers], merged.findings) == (["eu"], ())
+        assert ["identity is not unique" in group.reason for group in merged.not_asked] == [True]
         gone = name_of(FEW[0])
         with scraped(tmp_path / "gone", sidecars, gone) as later:
             left = reading(later.url)
-        assert [(each.server, each.at) for each in left.vanished] == [(f"eu/{gone}", GONE)]
-        assert f"eu/{gone}" not in {each.name for each in left.servers}
-        assert not any(each.server == f"eu/{gone}" for each in left.findings)
+        assert [(gone.server, gone.at) for gone in left.vanished] == [(f"eu/{gone}", GONE)]
+        assert f"eu/{gone}" not in {server.name for server in left.servers}
+        assert not any(finding.server == f"eu/{gone}" for finding in left.findings)
 
 
 @pytest.mark.long

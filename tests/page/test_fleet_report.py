@@ -46,11 +46,11 @@ def test_a_report_is_accessible_and_fits_a_phone(show: Shown) -> None:
 
 def test_an_old_report_is_readable_too(visitor: Visitor, tmp_path: Path) -> None:
     path = tmp_path / "fleet.html"
-    said = "no new report since 2026-11-23 08:00:00 UTC: cannot connect: Connection refused"
-    document = fleet.report(reports.of(*reports.FEW), fleet.PAGE, stale=said, advise="advise")
+    problem = "no new report since 2026-11-23 08:00:00 UTC: cannot connect: Connection refused"
+    document = fleet.report(reports.of(*reports.FEW), fleet.PAGE, stale=problem, advise="advise")
     path.write_text(html.file(document, old=True), encoding="utf-8")
     page = visitor.open(path.as_uri())
-    expect(page.get_by_text(said)).to_be_visible()
+    expect(page.get_by_text(problem)).to_be_visible()
     narrow(page)
     accessible(page)
 

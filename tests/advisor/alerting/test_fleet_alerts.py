@@ -95,10 +95,10 @@ def test_what_is_gone_is_resolved(time: Time) -> None:
 def test_nothing_is_resolved_while_prometheus_is_away_however_long(time: Time) -> None:
     first = {alert.key for alert in time.see(REPORT)}
     for _ in range(5 * LIFETIME):
-        kept = time.see(REPORT, "no new report since noon: Connection refused")
-        assert {alert.key for alert in kept} == first
-        assert not any(time.ended(kept))
-        assert {alert.annotations["unseen"] for alert in kept} == {"no new report since noon: Connection refused"}
+        alerts = time.see(REPORT, "no new report since noon: Connection refused")
+        assert {alert.key for alert in alerts} == first
+        assert not any(time.ended(alerts))
+        assert {alert.annotations["unseen"] for alert in alerts} == {"no new report since noon: Connection refused"}
     back = time.see(REPORT.model_copy())
     assert {alert.key for alert in back} == first
     assert not any("unseen" in alert.annotations for alert in back)

@@ -45,16 +45,16 @@ def fleet(*options: object) -> Result:
 def test_a_file_gets_what_standard_output_would(prometheus: Answering, tmp_path: Path, style: str) -> None:
     file = tmp_path / "report"
     options = ("--prometheus", prometheus.url, "--output", style)
-    said = fleet(*options)
+    run = fleet(*options)
     written = fleet(*options, "--to", file)
-    assert (said.exit_code, written.exit_code, written.output) == (0, 0, "")
+    assert (run.exit_code, written.exit_code, written.output) == (0, 0, "")
     text = file.read_bytes().decode()
     assert text
     if style == "json":
         report = FleetReport.model_validate_json(text)
         assert ([server.name for server in report.servers], report.findings) == (["db-1"], ())
     else:
-        assert text.splitlines()[0] == said.output.splitlines()[0]
+        assert text.splitlines()[0] == run.output.splitlines()[0]
     assert list(tmp_path.iterdir()) == [file], "nothing is left beside it"
 
 

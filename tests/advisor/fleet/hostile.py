@@ -46,9 +46,9 @@ def report() -> FleetReport:
     ]
     servers = [
         FleetServer(
-            name=each.server, identity={}, source=Source.MYSQLD_EXPORTER, flavour=name, version=name, notes=(name,)
+            name=finding.server, identity={}, source=Source.MYSQLD_EXPORTER, flavour=name, version=name, notes=(name,)
         )
-        for each, name in zip(findings, NAMES, strict=True)
+        for finding, name in zip(findings, NAMES, strict=True)
     ]
     estimate = {"pool_bytes": 2**30, "enough_bytes": 2**29, "may_go_bytes": 2**29, "reads_now": 1.0}
     return FleetReport(
@@ -59,22 +59,22 @@ def report() -> FleetReport:
         took_seconds=1,
         servers=tuple(servers),
         findings=tuple(findings),
-        rules=tuple(RuleSum(rule=each, title=each, severity=Severity.INFO, findings=1, servers=1) for each in NAMES),
-        top_servers=tuple(ServerSum(server=each, findings=1, worst=Severity.INFO) for each in NAMES),
+        rules=tuple(RuleSum(rule=name, title=name, severity=Severity.INFO, findings=1, servers=1) for name in NAMES),
+        top_servers=tuple(ServerSum(server=name, findings=1, worst=Severity.INFO) for name in NAMES),
         best=findings[0],
         blind=tuple(
-            FleetBlindSpot(rule=each, lacks=each, source=Source.SIDECAR, servers=1, examples=(each,), cure=each)
-            for each in NAMES
+            FleetBlindSpot(rule=name, lacks=name, source=Source.SIDECAR, servers=1, examples=(name,), cure=name)
+            for name in NAMES
         ),
-        not_asked=tuple(NotAsked(servers=(each,), reason=each) for each in NAMES),
+        not_asked=tuple(NotAsked(servers=(name,), reason=name) for name in NAMES),
         not_modelled=NAMES,
-        vanished=tuple(Vanished(server=each, at=reports.AT) for each in NAMES),
+        vanished=tuple(Vanished(server=name, at=reports.AT) for name in NAMES),
         warnings=NAMES,
         capacity=Capacity(
             may_read=50,
             servers=tuple(
-                CapacityEstimate(server=each, method=each, days=30, reads_predicted=2, change=_change(each), **estimate)
-                for each in NAMES
+                CapacityEstimate(server=name, method=name, days=30, reads_predicted=2, change=_change(name), **estimate)
+                for name in NAMES
             ),
             may_go_bytes=2**29,
             left_out=dict.fromkeys(NAMES, 1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter, defaultdict
+from collections import Counter
 
 from advisor.contract.fleet import (
     FleetBlindSpot,
@@ -11,12 +11,11 @@ from advisor.contract.fleet import (
     FleetReport,
     FleetServer,
     NotAsked,
-    RuleSum,
-    ServerSum,
     Source,
     Vanished,
 )
 from advisor.contract.recommendation import Advice, Recommendation
+from advisor.fleet import report
 from advisor.rules import check
 from tests.advisor.building import REPOSITORY, RULES_FOLDER, advised, captured
 
@@ -43,41 +42,45 @@ def advice(capture: str) -> Advice:
 
 
 def all_captures() -> tuple[str, ...]:
-    found = (REPOSITORY / "tests" / "captures").glob("*/*/recording.jsonl.gz")
-    return tuple(sorted("/".join(each.parent.parts[-2:]) for each in found))
+    recordings = (REPOSITORY / "tests" / "captures").glob("*/*/recording.jsonl.gz")
+    return tuple(sorted("/".join(recording.parent.parts[-2:]) for recording in recordings))
 
 
-def finding(server: str, found: Recommendation, source: Source = Source.MYSQLD_EXPORTER) -> FleetFinding:
+def finding(server: str, recommendation: Recommendation, source: Source = Source.MYSQLD_EXPORTER) -> FleetFinding:
     """A finding of a server; series hold no text of a verdict."""
-    told = source is not Source.VERDICT
+    has_texts = source is not Source.VERDICT
     return FleetFinding(
         server=server,
         source=source,
-        rule=found.rule,
-        severity=found.severity,
-        subject=found.subject,
-        fingerprint=found.fingerprint,
-        summary=found.summary if told else "",
-        confidence=found.confidence,
-        changes=found.changes,
-        actions=found.actions if told else (),
-        evidence=found.evidence if told else (),
-        effect=found.effect if told else None,
-        read_bytes_saved_per_second=None if found.effect is None else found.effect.read_bytes_saved_per_second,
+        rule=recommendation.rule,
+        severity=recommendation.severity,
+        subject=recommendation.subject,
+        fingerprint=recommendation.fingerprint,
+        summary=recommendation.summary if has_texts else "",
+        confidence=recommendation.confidence,
+        changes=recommendation.changes,
+        actions=recommendation.actions if has_texts else (),
+        evidence=recommendation.evidence if has_texts else (),
+        effect=recommendation.effect if has_texts else None,
+        read_bytes_saved_per_second=None
+        if recommendation.effect is None
+        else recommendation.effect.read_bytes_saved_per_second,
         scrape_interval_seconds=15.0,
-        notes=("The number of rows is an estimate up to a day old.",) if told else (),
-        page_url=None if told else f"http://advisor.{server.replace('/', '.')}:9747/#{found.fingerprint}",
+        notes=("The number of rows is an estimate up to a day old.",) if has_texts else (),
+        page_url=None if has_texts else f"http://advisor.{server.replace('/', '.')}:9747/#{recommendation.fingerprint}",
     )
 
 
-def _saved(findings: list[FleetFinding]) -> float | None:
-    known = [each.read_bytes_saved_per_second for each in findings if each.read_bytes_saved_per_second is not None]
-    return sum(known) if known else None
+def essence(finding: Recommendation | FleetFinding) -> tuple[object, ...]:
+    """What a sidecar and the fleet must say alike."""
+    effect = None if isinstance(finding, FleetFinding) else finding.effect
+    saved = effect.read_bytes_saved_per_second if effect else getattr(finding, "read_bytes_saved_per_second", None)
+    identity = finding.rule, finding.severity, dict(finding.subject), finding.fingerprint
+    return *identity, finding.confidence, finding.changes, saved
 
 
 def of(*captures: str, copies: int = 1, **others: object) -> FleetReport:
     """The report on servers that are as these captures, each so many times; every second one has a sidecar."""
-    titles = {each.id: each.file.title for each in rules()}
     servers: list[FleetServer] = []
     findings: list[FleetFinding] = []
     blind: Counter[tuple[str, str, str | None]] = Counter()
@@ -90,41 +93,19 @@ def of(*captures: str, copies: int = 1, **others: object) -> FleetReport:
             server = FleetServer(name=name, identity=identity, source=source, flavour=flavour, version=version, up=True)
             servers.append(server.model_copy(update={"notes": notes}))
             known = advice(capture)
-            findings += [finding(name, each, source) for each in known.recommendations]
-            blind.update((each.rule, each.lacks, each.cure) for each in known.blind)
-    findings.sort(key=lambda each: (-each.severity.rank, -(each.read_bytes_saved_per_second or 0)))
-    by_rule, by_server = defaultdict(list), defaultdict(list)
-    for each in findings:
-        by_rule[each.rule].append(each)
-        by_server[each.server].append(each)
+            findings += [finding(name, recommendation, source) for recommendation in known.recommendations]
+            blind.update((lack.rule, lack.lacks, lack.cure) for lack in known.blind)
+    ranked = report.ranked(findings)
     values: dict[str, object] = {
         "at": AT,
         "window_seconds": 3600.0,
         "prometheus": "http://prometheus.monitoring:9090",
         "took_seconds": 12.3,
         "servers": servers,
-        "findings": findings,
-        "rules": [
-            RuleSum(
-                rule=rule,
-                title=titles[rule],
-                severity=max((each.severity for each in found), key=lambda each: each.rank),
-                findings=len(found),
-                servers=len({each.server for each in found}),
-                read_bytes_saved_per_second=_saved(found),
-            )
-            for rule, found in by_rule.items()
-        ],
-        "top_servers": [
-            ServerSum(
-                server=server,
-                findings=len(found),
-                worst=max((each.severity for each in found), key=lambda each: each.rank),
-                read_bytes_saved_per_second=_saved(found),
-            )
-            for server, found in by_server.items()
-        ],
-        "best": max(findings, key=lambda each: each.read_bytes_saved_per_second or 0, default=None),
+        "findings": ranked,
+        "rules": report.by_rule(ranked, {rule.id: rule for rule in rules()}),
+        "top_servers": report.top_servers(ranked, len(servers)),
+        "best": report.best(ranked),
         "blind": [
             FleetBlindSpot(
                 rule=rule,

@@ -42,7 +42,7 @@ _OF_FLAGS = {
     "innodb_tablespaces": ("file_sizes",),
 }
 """Sections that series tell as they are."""
-_OWN_SECTIONS = (
+_SIDECAR_SECTIONS = (
     "pools",
     "table_scans",
     "count_statements",
@@ -58,18 +58,20 @@ _ROWS = tuple(f"innodb_rows_{operation}" for operation in ("read", "inserted", "
 _IBUF = ("ibuf_size", "ibuf_merges", "ibuf_merges_insert", "ibuf_merges_delete", "ibuf_merges_delete_mark")
 
 
-def own(window: Window) -> Window:
+def sidecar(window: Window) -> Window:
     """What innodb-advisor's exporter tells."""
-    return Window(tuple(_told(_own(each), each) for each in window.snapshots))
+    return Window(tuple(_with_outcomes(_sidecar(snapshot), snapshot) for snapshot in window.snapshots))
 
 
-def peer(window: Window, flags: Collection[str] = FLAGS) -> Window:
+def mysqld_exporter(window: Window, flags: Collection[str] = FLAGS) -> Window:
     """What mysqld_exporter tells with these flags."""
     opened = {name for flag in flags for name in _OF_FLAGS.get(flag, ())}
-    return Window(tuple(_told(_peer(each, flags), each, opened) for each in window.snapshots))
+    return Window(
+        tuple(_with_outcomes(_mysqld_exporter(snapshot, flags), snapshot, opened) for snapshot in window.snapshots)
+    )
 
 
-def _told(snapshot: Snapshot, recorded: Snapshot, opened: Collection[str] = ()) -> Snapshot:
+def _with_outcomes(snapshot: Snapshot, recorded: Snapshot, opened: Collection[str] = ()) -> Snapshot:
     """The snapshot with the reason why sections are not known.
 
     A section that series tell, and that nobody read yet when the recording was made, is no failure: facts take it as
@@ -77,12 +79,15 @@ def _told(snapshot: Snapshot, recorded: Snapshot, opened: Collection[str] = ()) 
     """
     known = ReadOutcome(snapshot.at, 0.0)
     shut = ReadOutcome(snapshot.at, 0.0, "absent", "no series have it", "run the sidecar")
-    told = {*snapshot.sections, *(each for each in opened if each not in recorded.outcomes)}
-    return replace(snapshot, outcomes={each.name: known if each.name in told else shut for each in COLLECTORS})
+    known_names = {*snapshot.sections, *(name for name in opened if name not in recorded.outcomes)}
+    return replace(
+        snapshot,
+        outcomes={collector.name: known if collector.name in known_names else shut for collector in COLLECTORS},
+    )
 
 
-def _own(snapshot: Snapshot) -> Snapshot:
-    sections = {name: snapshot.sections[name] for name in _OWN_SECTIONS if name in snapshot.sections}
+def _sidecar(snapshot: Snapshot) -> Snapshot:
+    sections = {name: snapshot.sections[name] for name in _SIDECAR_SECTIONS if name in snapshot.sections}
     sections |= _some(snapshot, "status", (*_STATUS, *_REDO, *_ROWS)) | _some(snapshot, "innodb_metrics", _IBUF)
     sections |= _some(snapshot, "variables", SETTINGS)
     if (files := snapshot[DATA_FILES]) is not None:
@@ -92,17 +97,17 @@ def _own(snapshot: Snapshot) -> Snapshot:
     if (sizes := snapshot[INDEX_SIZES]) is not None:
         largest = sorted(sizes.sizes, key=lambda index: -sizes.sizes[index].pages)[:TOP]
         rest = sum(size.pages for index, size in sizes.sizes.items() if index not in largest)
-        sections["index_sizes"] = IndexSizes({each: sizes.sizes[each] for each in largest}, sizes.other_pages + rest)
+        sections["index_sizes"] = IndexSizes({index: sizes.sizes[index] for index in largest}, sizes.other_pages + rest)
     return replace(snapshot, sections=sections)
 
 
-def _peer(snapshot: Snapshot, flags: Collection[str]) -> Snapshot:
+def _mysqld_exporter(snapshot: Snapshot, flags: Collection[str]) -> Snapshot:
     known = snapshot.sections
     sections: dict[str, Any] = _some(snapshot, "status", (*_STATUS, *_REDO, *_ROWS))
     if (variables := snapshot[VARIABLES]) is not None:
         sections["variables"] = {name: value for name, value in variables.items() if _exported(value)}
     if (pools := snapshot[POOLS]) is not None and snapshot[STATUS] is not None:
-        sections["pools"] = tuple(_pool(each, mariadb=snapshot.server.mariadb) for each in pools)
+        sections["pools"] = tuple(_pool(pool, mariadb=snapshot.server.mariadb) for pool in pools)
     if "innodb_metrics" in flags:
         sections |= _some(snapshot, "innodb_metrics", _IBUF)
     if "tables" in flags and (sizes := snapshot[INDEX_SIZES]) is not None:
@@ -112,12 +117,12 @@ def _peer(snapshot: Snapshot, flags: Collection[str]) -> Snapshot:
     if "eventsstatements" in flags and (counts := snapshot[COUNT_STATEMENTS]) is not None:
         sections["count_statements"] = counts
     if "file_instances" in flags and (files := snapshot[TABLE_FILES]) is not None:
-        sections["table_files"] = {table: FileReads(each.reads, UNKNOWN, UNKNOWN) for table, each in files.items()}
+        sections["table_files"] = {table: FileReads(file.reads, UNKNOWN, UNKNOWN) for table, file in files.items()}
     if "file_events" in flags and (reads := snapshot[DATA_FILES]) is not None:
         sections["data_files"] = replace(reads, bytes=UNKNOWN)
     if "limits" in flags and (machine := snapshot[MACHINE]) is not None:
-        told = ("cores", "memory_bytes", "memory_available_bytes")
-        sections["machine"] = Machine(**{name: getattr(machine, name) for name in told})
+        limits = ("cores", "memory_bytes", "memory_available_bytes")
+        sections["machine"] = Machine(**{name: getattr(machine, name) for name in limits})
     return replace(snapshot, sections=sections)
 
 
@@ -147,13 +152,13 @@ def _by_table(sizes: Mapping[Index, IndexSize], *, named: bool) -> dict[Index, I
         sizes: Of each index.
         named: Whether the names of the indexes are known. Then a single other one has its own.
     """
-    found: dict[Index, IndexSize] = {}
+    summed: dict[Index, IndexSize] = {}
     rows = {Table(index.schema, index.table): size.rows for index, size in sizes.items() if index.clustered}
     others = Counter(Table(index.schema, index.table) for index in sizes if not index.clustered)
     for index, size in sizes.items():
         table = Table(index.schema, index.table)
         own = index.index if named and others[table] == 1 else SECONDARY
         name = Index(table.schema, table.table, "PRIMARY" if index.clustered else own)
-        before = found.get(name, IndexSize(0, UNKNOWN, rows.get(table) if index.clustered else None))
-        found[name] = replace(before, pages=before.pages + size.pages)
-    return found
+        before = summed.get(name, IndexSize(0, UNKNOWN, rows.get(table) if index.clustered else None))
+        summed[name] = replace(before, pages=before.pages + size.pages)
+    return summed

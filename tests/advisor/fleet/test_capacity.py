@@ -37,17 +37,17 @@ GETS = 2_000.0
 
 def filling(start: float = 0.0, hot: float = HOT, rare: float = 0.01) -> dict[str, dict[float, float]]:
     """A warm-up that misses ever less until it holds the hot pages; then ``rare`` of the accesses."""
-    found: dict[str, dict[float, float]] = {"pages": {}, "read": {}, "gets": {}}
+    counters: dict[str, dict[float, float]] = {"pages": {}, "read": {}, "gets": {}}
     pages, gets = 0.0, 0.0
     for minute in range(1440):
         if pages > 0.98 * PAGES:
             break
         for name, value in (("pages", pages), ("read", pages), ("gets", gets + pages)):
-            found[name][start + 60.0 * minute] = value
+            counters[name][start + 60.0 * minute] = value
         accesses = 60 * GETS
         pages += accesses * max(rare, 0.6 * (1 - pages / (hot * PAGES)))
         gets += accesses
-    return found
+    return counters
 
 
 SEEN = Days(
@@ -61,18 +61,18 @@ SEEN = Days(
 
 
 def could_go(seen: Days, server: Server | None = MYSQL, may_read: float = 50.0) -> CapacityEstimate:
-    found = estimate("eu/db-1", seen, server, may_read)
-    assert isinstance(found, CapacityEstimate), found
-    return found
+    trial = estimate("eu/db-1", seen, server, may_read)
+    assert isinstance(trial, CapacityEstimate), trial
+    return trial
 
 
 def test_a_pool_far_larger_than_its_hot_pages_could_shrink_to_them() -> None:
-    found = could_go(SEEN)
-    assert found.method == capacity.WARM_UPS
-    assert HOT * POOL < found.enough_bytes < 1.6 * HOT * POOL
-    assert found.may_go_bytes == POOL - found.enough_bytes
-    assert found.reads_now == 30.0 <= found.reads_predicted <= (found.reads_most or 0) <= 80.0
-    assert (found.error, found.days, found.warm_ups) == (capacity.ERRORS[capacity.WARM_UPS], 30.0, 1)
+    trial = could_go(SEEN)
+    assert trial.method == capacity.WARM_UPS
+    assert HOT * POOL < trial.enough_bytes < 1.6 * HOT * POOL
+    assert trial.may_go_bytes == POOL - trial.enough_bytes
+    assert trial.reads_now == 30.0 <= trial.reads_predicted <= (trial.reads_most or 0) <= 80.0
+    assert (trial.error, trial.days, trial.warm_ups) == (capacity.ERRORS[capacity.WARM_UPS], 30.0, 1)
 
 
 def test_the_change_is_a_trial_in_whole_chunks_with_a_way_back() -> None:
@@ -97,9 +97,9 @@ def test_mariadb_has_one_instance_and_no_chunks() -> None:
 def test_the_warm_up_that_misses_most_decides() -> None:
     nightly = filling(start=10 * 86_400.0, hot=3 * HOT)
     both = {name: {**SEEN.filling[name], **nightly[name]} for name in nightly}
-    found = could_go(replace(SEEN, filling=both))
-    assert found.warm_ups == 2
-    assert found.enough_bytes > 2.8 * HOT * POOL
+    trial = could_go(replace(SEEN, filling=both))
+    assert trial.warm_ups == 2
+    assert trial.enough_bytes > 2.8 * HOT * POOL
 
 
 def test_nothing_goes_where_every_page_that_goes_would_be_read() -> None:
@@ -145,10 +145,10 @@ def test_the_surer_method_wins() -> None:
     vague = replace(SEEN, rises={0.25: (5.0, 900.0), 0.5: (0.0, 40.0), 0.75: (0.0, 30.0)})
     assert could_go(vague).method == capacity.WARM_UPS
     exact = {0.25: (1.0, 1.0), 0.5: (0.0, 0.0), 0.75: (0.0, 0.0)}
-    found = could_go(replace(SEEN, filling=filling(rare=0.02), rises=exact))
-    assert (found.method, found.error, found.warm_ups) == (capacity.MODEL, capacity.ERRORS[capacity.MODEL], 0)
-    assert found.enough_bytes == 9 * GIB  # a quarter and 5 %, in chunks of 1 GiB
-    assert found.reads_predicted == 31.0
+    trial = could_go(replace(SEEN, filling=filling(rare=0.02), rises=exact))
+    assert (trial.method, trial.error, trial.warm_ups) == (capacity.MODEL, capacity.ERRORS[capacity.MODEL], 0)
+    assert trial.enough_bytes == 9 * GIB  # a quarter and 5 %, in chunks of 1 GiB
+    assert trial.reads_predicted == 31.0
 
 
 def test_the_model_answers_alone_too_and_its_worst_hour_decides() -> None:

@@ -61,7 +61,7 @@ async def test_a_query_says_all_that_prometheus_thanos_and_mimir_need(answering:
 @pytest.mark.parametrize("window", [3_600.0, 619.9, 1_000 / 3])
 def test_the_last_point_of_a_grid_is_its_end_as_prometheus_counts(window: float) -> None:
     grid = Grid.of(1_700_000_042.5, window)
-    [begin, end, step] = [round(1000 * each) for each in (grid.begin, grid.end, grid.step)]
+    [begin, end, step] = [round(1000 * time) for time in (grid.begin, grid.end, grid.step)]
     assert begin + (len(grid.points) - 1) * step == end == 1_699_999_980_000
 
 
@@ -143,9 +143,9 @@ async def test_a_label_that_is_no_valid_text_is_shown_and_asked_for_as_its_escap
     body = vector(({"table": "a@b", "other": "\ud800"}, 1.0)).replace(b"a@b", b"a\xffb")
     answering.answers = lambda _: plain(body)
     async with PrometheusClient(answering.url) as client:
-        [found] = (await client.instant("up", 1_000)).series
-        assert found.labels == {"table": "a\ufffdb", "other": r"\ud800"}
-        await client.instant(f'up{{other="{found.labels["other"]}"}}', 1_000)
+        [series] = (await client.instant("up", 1_000)).series
+        assert series.labels == {"table": "a\ufffdb", "other": r"\ud800"}
+        await client.instant(f'up{{other="{series.labels["other"]}"}}', 1_000)
     assert answering.asked[-1][1]["query"] == r'up{other="\ud800"}'
 
 
@@ -160,8 +160,8 @@ async def test_an_incomplete_answer_is_asked_for_once_more(
 ) -> None:
     answering.answers = lambda _: zipped(vector(ONE, **first))
     async with PrometheusClient(answering.url) as client:
-        found = await client.instant("up", 1_000)
-        assert (found.partial, len(answering.asked)) == (partial, 2 if partial else 1)
+        answer = await client.instant("up", 1_000)
+        assert (answer.partial, len(answering.asked)) == (partial, 2 if partial else 1)
         answers = [vector(ONE, **first), vector(ONE, ONE)]
         answering.answers = lambda _: zipped(answers.pop(0))
         assert (await client.instant("up", 1_000)).partial is False

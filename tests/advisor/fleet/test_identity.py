@@ -45,12 +45,12 @@ def test_labels_that_the_user_names_count_alone() -> None:
 
 def test_a_selector_matches_all_exporters_of_the_servers_and_nothing_by_accident() -> None:
     identity = Identity()
-    keys = [identity.server({"instance": each}) for each in ("db.1:9104", 'a"b:1', "x|y:2", "back\\slash:3")]
+    keys = [identity.server({"instance": instance}) for instance in ("db.1:9104", 'a"b:1', "x|y:2", "back\\slash:3")]
     text = identity.selector([key for key in keys if key])
     assert text.startswith('instance=~"')
     pattern = re.sub(r"\\(.)", r"\1", text.removeprefix('instance=~"').removesuffix('"'))
-    assert all(re.fullmatch(pattern, each) for each in ("db.1:9104", 'a"b:1', "x|y:2", "back\\slash:3"))
-    assert not any(re.fullmatch(pattern, each) for each in ("dbx1:9104", "x", "y:2"))
+    assert all(re.fullmatch(pattern, instance) for instance in ("db.1:9104", 'a"b:1', "x|y:2", "back\\slash:3"))
+    assert not any(re.fullmatch(pattern, instance) for instance in ("dbx1:9104", "x", "y:2"))
     bare = identity.selector([ServerKey("db-1", {"instance": "db-1"})])
     assert bare == 'instance=~"db-1(:[0-9]+)?"'
     pods = [identity.server(POD | {"pod": f"db-{n}"}) for n in (1, 2)]

@@ -50,8 +50,8 @@ def test_an_hour_of_nine_points_is_judged_as_a_whole() -> None:
     assert len(list(slices(window))) == SLICES
     first = judge(rules(), window, Source.SIDECAR)
     assert (first.findings, SCAN in first.waiting, SCAN in first.undecided) == ((), True, True)
-    [found] = answered(window, Source.SIDECAR).findings
-    assert (found.rule, found.watched_seconds, [each.to for each in found.changes]) == (SCAN, 3600.0, [74])
+    [finding] = answered(window, Source.SIDECAR).findings
+    assert (finding.rule, finding.watched_seconds, [change.to for change in finding.changes]) == (SCAN, 3600.0, [74])
 
 
 def test_a_finding_that_rests_on_estimated_rows_has_half_of_the_confidence() -> None:
@@ -67,19 +67,19 @@ def test_a_finding_that_rests_on_estimated_rows_has_half_of_the_confidence() -> 
 def test_no_finding_is_made_that_half_as_many_rows_more_would_take_back() -> None:
     """Two passes, of which it takes one and a half: 1.33 by rows that are half as many more."""
     few = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
-    assert [each.rule for each in answered(grid(*few), Source.SIDECAR).findings] == [SCAN]
+    assert [finding.rule for finding in answered(grid(*few), Source.SIDECAR).findings] == [SCAN]
     judged = answered(grid(*few))
     assert judged.findings == ()
-    [lack] = [each for each in judged.blind if each.rule == SCAN]
+    [lack] = [lack for lack in judged.blind if lack.rule == SCAN]
     assert (lack.lacks, lack.cure, SCAN in judged.undecided) == ("rows of the table", SIDECAR, True)
 
 
 def test_each_lack_of_a_rule_is_named_once_with_its_cure() -> None:
-    window = sources.peer(captured("mysql-9.7/repeated-scan"), {*sources.FLAGS} - {"innodb_metrics"})
+    window = sources.mysqld_exporter(captured("mysql-9.7/repeated-scan"), {*sources.FLAGS} - {"innodb_metrics"})
     shut = ReadOutcome(0.0, 0.0, "disabled", "mysqld_exporter has no series of it", FLAG)
     latest = replace(window.latest, outcomes={**window.latest.outcomes, "innodb_metrics": shut})
     judged = judge(rules(), Window((*window.snapshots[:-1], latest)), Source.MYSQLD_EXPORTER)
-    lacks = {(each.rule, each.lacks): each.cure for each in judged.blind}
+    lacks = {(lack.rule, lack.lacks): lack.cure for lack in judged.blind}
     assert len(lacks) == len(judged.blind)
     assert lacks["change-buffering-without-benefit", "innodb_metrics"] == FLAG
     assert lacks["double-buffering", "io.through_page_cache"] == SIDECAR
@@ -94,46 +94,46 @@ def without_tables(window: Window, *off: str) -> Window:
     return Window(
         tuple(
             replace(
-                each,
-                sections={of: section for of, section in each.sections.items() if of not in of_tables},
-                outcomes={**each.outcomes, **disabled},
+                snapshot,
+                sections={of: section for of, section in snapshot.sections.items() if of not in of_tables},
+                outcomes={**snapshot.outcomes, **disabled},
             )
-            for each in window.snapshots
+            for snapshot in window.snapshots
         )
     )
 
 
 def test_tables_are_wanted_until_they_are_known() -> None:
-    window = sources.peer(captured("mysql-9.7/hot-set-exceeds-pool"))
+    window = sources.mysqld_exporter(captured("mysql-9.7/hot-set-exceeds-pool"))
     assert judge(rules(), without_tables(window), Source.MYSQLD_EXPORTER).wants_tables
     assert not judge(rules(), window, Source.MYSQLD_EXPORTER).wants_tables
 
 
 def test_no_tables_are_wanted_of_rules_that_lack_a_collector_and_this_alone_is_said() -> None:
-    window = sources.peer(captured("mysql-9.7/hot-set-exceeds-pool"))
+    window = sources.mysqld_exporter(captured("mysql-9.7/hot-set-exceeds-pool"))
     judged = judge(rules(), without_tables(window, "count_statements", "table_statements"), Source.MYSQLD_EXPORTER)
     assert not judged.wants_tables
-    lacks = {(each.rule, each.lacks): each.cure for each in judged.blind}
+    lacks = {(lack.rule, lack.lacks): lack.cure for lack in judged.blind}
     assert lacks["buffer-pool-too-small", "count_statements"] == "switch it on"
     assert lacks["statistics-outdated", "table_statements"] == "switch it on"
     assert not {"index_sizes", "table_scans", "table_files"} & {lack for _, lack in lacks}
 
 
 def test_what_is_settled_without_tables_is_as_with_them() -> None:
-    window = sources.peer(captured("mysql-9.7/hot-set-exceeds-pool"))
+    window = sources.mysqld_exporter(captured("mysql-9.7/hot-set-exceeds-pool"))
     before, whole = (
         judge(rules(), without_tables(window), Source.MYSQLD_EXPORTER),
         judge(rules(), window, Source.MYSQLD_EXPORTER),
     )
     after = judge(rules(), window, Source.MYSQLD_EXPORTER, before=before)
     assert {*after.undecided} == {*whole.undecided}
-    assert [each.fingerprint for each in after.findings] == [each.fingerprint for each in whole.findings]
+    assert [finding.fingerprint for finding in after.findings] == [finding.fingerprint for finding in whole.findings]
     assert after.waiting == whole.waiting
     assert {*before.undecided} > {*whole.undecided}
 
 
 def test_the_models_serve_who_reads_the_most_and_name_who_is_left() -> None:
-    busy, quiet = grid(*range(9)), grid(*(each / 2 for each in range(9)))
+    busy, quiet = grid(*range(9)), grid(*(number / 2 for number in range(9)))
     ticks = iter((0.0, 0.0, 5.0))
     budget = Budget(5.0, clock=lambda: next(ticks))
     budget.keep("quiet", quiet, Source.SIDECAR, judge(rules(), quiet, Source.SIDECAR))

@@ -16,7 +16,7 @@ from advisor.contract.fleet import FleetFinding, Source
 from advisor.contract.recommendation import Severity
 from advisor.fleet import report as sums
 from tests.advisor.fleet.answering import Answering, Form, error, plain, vector, zipped
-from tests.advisor.fleet.exposed import AT
+from tests.advisor.fleet.scraped import AT
 from tests.waiting import DEADLINE
 
 INFO = {"flavour": "mysql", "version_text": "9.7.4", "version_comment": "MySQL"}
@@ -24,13 +24,13 @@ RULE = "warmup-disabled"
 Told = Mapping[str, "list[tuple[dict[str, str], float]]"]
 
 
-def fleet(told: Told) -> Answering:
+def fleet(series_by_text: Told) -> Answering:
     """One that answers the query in which a text of `told` is first found."""
 
     def answers(form: Form) -> tuple[int, Mapping[str, str], bytes]:
         if form["query"] == "vector(time())":
             return zipped(vector(({}, AT + 100.0)))
-        series = next((series for text, series in told.items() if text in form["query"]), [])
+        series = next((series for text, series in series_by_text.items() if text in form["query"]), [])
         return zipped(vector(*series, at=float(form.get("time", AT))))
 
     return Answering(answers)
@@ -78,7 +78,7 @@ def test_a_report_has_findings_servers_and_what_was_not_asked(sidecars: Answerin
     done = run("--prometheus", sidecars.url, "--output", "json", "--fail-on", "warning")
     assert done.exit_code == 1, done.output
     report = json.loads(done.stdout)
-    assert [(each["name"], each["source"], each["up"], each["version"]) for each in report["servers"]] == [
+    assert [(server["name"], server["source"], server["up"], server["version"]) for server in report["servers"]] == [
         ("db-1", "verdict", True, "9.7.4"),
         ("db-2", "verdict", False, None),
         ("db-3", "peer", True, "11.8.2-MariaDB"),
@@ -119,12 +119,12 @@ def test_verdicts_that_are_refused_leave_their_servers_out_with_the_error(sideca
 
 def test_one_server_or_a_shard_is_asked_alone(sidecars: Answering) -> None:
     one = json.loads(run("--prometheus", sidecars.url, "--output", "json", "--server", "db-1").stdout)
-    assert [each["name"] for each in one["servers"]] == ["db-1"]
+    assert [server["name"] for server in one["servers"]] == ["db-1"]
     assert 'instance=~"db-1:9104|db-1:9747"' in sidecars.asked[-1][1]["query"]
     parts = [
         json.loads(run("--prometheus", sidecars.url, "--output", "json", "--shard", f"{i}/2").stdout) for i in (0, 1)
     ]
-    assert sorted(each["name"] for part in parts for each in part["servers"]) == ["db-1", "db-2", "db-3"]
+    assert sorted(server["name"] for part in parts for server in part["servers"]) == ["db-1", "db-2", "db-3"]
     assert [part["shard"] for part in parts] == ["0/2", "1/2"]
     unknown = run("--prometheus", sidecars.url, "--server", "db-4")
     assert (unknown.exit_code, "no server db-4; did you mean db-" in unknown.stderr) == (2, True)
@@ -174,7 +174,7 @@ def test_nobody_and_a_broken_selector_are_no_reports() -> None:
 
 
 def test_two_servers_under_one_identity_get_no_advice() -> None:
-    told: Told = {
+    series: Told = {
         "timestamp(": [
             ({"instance": "db-2", "start": "max_peer"}, 5_000.0),
             ({"instance": "db-2", "start": "min_peer"}, 1_000.0),
@@ -189,9 +189,9 @@ def test_two_servers_under_one_identity_get_no_advice() -> None:
             ({"job": "nameless", "__name__": "mysql_up"}, 1.0),
         ],
     }
-    with fleet(told) as answering:
+    with fleet(series) as answering:
         report = json.loads(run("--prometheus", answering.url, "--output", "json").stdout)
-    reasons = {name: each["reason"] for each in report["not_asked"] for name in each["servers"]}
+    reasons = {name: group["reason"] for group in report["not_asked"] for name in group["servers"]}
     assert reasons.pop("db-3") == "no sample at the window's end"
     assert "db-1:3306 and db-1:3307 are both db-1" in reasons["db-1"]
     assert "two servers that started 4000 s apart" in reasons["db-2"]
@@ -227,7 +227,7 @@ def finding(server: str, rule: str, saved: float | None, *, severity: str = "war
 
 
 def test_of_two_findings_on_one_table_only_the_larger_counts() -> None:
-    found = [
+    findings = [
         finding("a", "scan", 5.0, table="t"),
         finding("a", "count", 9.0, table="t"),
         finding("a", "scan", 2.0, table="u"),
@@ -235,19 +235,21 @@ def test_of_two_findings_on_one_table_only_the_larger_counts() -> None:
         finding("b", "unsafe", None, severity="critical"),
         finding("c", "scan", 0.0, table="t"),
     ]
-    rules = sums.by_rule(found, {})
-    assert [(each.rule, each.findings, each.servers, each.read_bytes_saved_per_second) for each in rules] == [
+    rules = sums.by_rule(findings, {})
+    assert [(rule.rule, rule.findings, rule.servers, rule.read_bytes_saved_per_second) for rule in rules] == [
         ("count", 1, 1, 9.0),
         ("scan", 4, 3, 3.0),
         ("unsafe", 1, 1, None),
     ]
-    assert [(each.server, each.read_bytes_saved_per_second, each.worst.value) for each in sums.top_servers(found)] == [
+    assert [
+        (server.server, server.read_bytes_saved_per_second, server.worst.value) for server in sums.top_servers(findings)
+    ] == [
         ("a", 11.0, "warning"),
         ("b", 1.0, "critical"),
         ("c", 0.0, "warning"),
     ]
-    best = sums.best(found)
+    best = sums.best(findings)
     assert best
     assert (best.server, best.rule) == ("a", "count")
-    assert [each.rule for each in sums.ranked(found)][:3] == ["unsafe", "count", "scan"]
-    assert sums.best([found[-1], found[-2]]) is None
+    assert [ranked.rule for ranked in sums.ranked(findings)][:3] == ["unsafe", "count", "scan"]
+    assert sums.best([findings[-1], findings[-2]]) is None

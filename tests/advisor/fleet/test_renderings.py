@@ -39,7 +39,7 @@ def everything() -> FleetReport:
 
 @pytest.mark.parametrize("name", FOR_PEOPLE)
 def test_a_person_reads_every_part(name: str, everything: FleetReport) -> None:
-    said = squeezed(shown(name, RENDERINGS[name](everything)))
+    document = squeezed(shown(name, RENDERINGS[name](everything)))
     best = everything.best
     assert best is not None
     wanted = [
@@ -47,10 +47,10 @@ def test_a_person_reads_every_part(name: str, everything: FleetReport) -> None:
         *best.changes[0].apply,
         *best.changes[0].rollback,
         *best.changes[0].persist,
-        *(each.server for each in everything.findings),
-        *(each.rule for each in everything.rules),
-        *(each.lacks for each in everything.blind),
-        *(each.cure for each in everything.blind if each.cure),
+        *(finding.server for finding in everything.findings),
+        *(rule.rule for rule in everything.rules),
+        *(lack.lacks for lack in everything.blind),
+        *(lack.cure for lack in everything.blind if lack.cure),
         everything.not_asked[0].reason,
         "--model-seconds",
         everything.vanished[0].server,
@@ -60,17 +60,17 @@ def test_a_person_reads_every_part(name: str, everything: FleetReport) -> None:
         "3 judged by their sidecars",
         "2025-11-23 12:00:00 UTC",
     ]
-    assert [each for each in wanted if squeezed(each) not in said] == []
+    assert [text for text in wanted if squeezed(text) not in document] == []
 
 
 def test_the_change_that_saves_most_comes_first(everything: FleetReport) -> None:
     for name in FOR_PEOPLE:
-        said = shown(name, RENDERINGS[name](everything))
+        document = shown(name, RENDERINGS[name](everything))
         sums = ["What to change first", "By rule"]
         titles = ["The one change that saves", *sums, "Blind spots", "Not asked", "Vanished"]
         if name == "html":  # whose findings are hundreds of cards
             titles[1:3] = reversed(sums)
-        places = [said.rindex(each) for each in titles]
+        places = [document.rindex(title) for title in titles]
         assert places == sorted(places), name
 
 
@@ -88,19 +88,19 @@ def test_a_lack_is_one_line_for_all_the_rules_that_it_blinds(name: str, everythi
         )
     )
     report = everything.model_copy(update={"blind": spots})
-    said = shown(name, RENDERINGS[name](report))
-    assert said.count(flag) == 1
-    assert "4 to 7" in said
-    assert squeezed(", ".join(spot.rule for spot in spots)) in squeezed(said)
+    document = shown(name, RENDERINGS[name](report))
+    assert document.count(flag) == 1
+    assert "4 to 7" in document
+    assert squeezed(", ".join(spot.rule for spot in spots)) in squeezed(document)
 
 
 @pytest.mark.parametrize("name", FOR_PEOPLE)
 def test_a_verdict_is_said_by_the_title_of_its_rule(name: str, everything: FleetReport) -> None:
-    [found] = [each for each in everything.findings if each.rule == "count-has-no-small-index"]
-    assert found.summary == ""
-    said = squeezed(shown(name, RENDERINGS[name](everything)))
-    [title] = [rule.title for rule in everything.rules if rule.rule == found.rule]
-    assert squeezed("see its sidecar" if name == "text" else f"{title}: shop.orders") in said
+    [verdict] = [finding for finding in everything.findings if finding.rule == "count-has-no-small-index"]
+    assert verdict.summary == ""
+    document = squeezed(shown(name, RENDERINGS[name](everything)))
+    [title] = [rule.title for rule in everything.rules if rule.rule == verdict.rule]
+    assert squeezed("see its sidecar" if name == "text" else f"{title}: shop.orders") in document
 
 
 def test_silence_says_what_it_rests_on() -> None:
@@ -109,7 +109,7 @@ def test_silence_says_what_it_rests_on() -> None:
     blind = reports.of("mariadb-11.8/idle", **nothing)
     nobody = reports.of(**nothing, blind=())
     for name in FOR_PEOPLE:
-        whole, partly, none = (shown(name, RENDERINGS[name](each)) for each in (seen, blind, nobody))
+        whole, partly, none = (shown(name, RENDERINGS[name](report)) for report in (seen, blind, nobody))
         assert "Nothing to change." in whole
         assert "Nothing to change in what could be seen" in partly
         assert "No server: Prometheus has no innodb_up" in none
@@ -121,14 +121,14 @@ def test_csv_has_one_line_for_each_finding_with_the_values_of_the_json(everythin
     source = fleet_csv.csv(everything)
     assert source.count("\n") == source.count("\r\n") == 1 + len(everything.findings)
     rows = list(csv.DictReader(io.StringIO(source, newline=""), strict=True))
-    for row, found in zip(rows, everything.findings, strict=True):
-        assert (row["server"], row["rule"], row["severity"]) == (found.server, found.rule, found.severity)
-        parts: tuple[Change | Action, ...] = (*found.changes, *found.actions)
+    for row, finding in zip(rows, everything.findings, strict=True):
+        assert (row["server"], row["rule"], row["severity"]) == (finding.server, finding.rule, finding.severity)
+        parts: tuple[Change | Action, ...] = (*finding.changes, *finding.actions)
         assert row["apply"] == " ".join(f"{sql};" for part in parts for sql in part.apply)
-        assert row["setting"].split("; ") == [each.setting for each in found.changes] or not found.changes
-        if found.read_bytes_saved_per_second is not None:
-            assert float(row["read_bytes_saved_per_second"]) == found.read_bytes_saved_per_second
-        assert row["summary"] == found.summary
+        assert row["setting"].split("; ") == [change.setting for change in finding.changes] or not finding.changes
+        if finding.read_bytes_saved_per_second is not None:
+            assert float(row["read_bytes_saved_per_second"]) == finding.read_bytes_saved_per_second
+        assert row["summary"] == finding.summary
         assert None not in row
         assert None not in row.values()
 
@@ -139,10 +139,10 @@ def test_no_cell_is_a_formula_or_moves_the_cursor() -> None:
     assert source.count("\n") == 1 + len(NAMES)
     rows = list(csv.reader(io.StringIO(source, newline=""), strict=True))
     cells = [cell for row in rows for cell in row if not re.fullmatch(r"-?[\d.]+", cell)]
-    first = {unicodedata.normalize("NFKC", each).lstrip()[:1] for each in cells}
+    first = {unicodedata.normalize("NFKC", cell).lstrip()[:1] for cell in cells}
     assert not first & set("=+-@")
-    guarded = [each for each in NAMES if re.match(r"\s*[=+\-@\uff1d]", each)]
-    assert {f"'{visible(each)}" for each in guarded if each.isprintable()} <= {row[1] for row in rows}
+    guarded = [name for name in NAMES if re.match(r"\s*[=+\-@\uff1d]", name)]
+    assert {f"'{visible(name)}" for name in guarded if name.isprintable()} <= {row[1] for row in rows}
 
 
 def test_the_policy_allows_the_one_style_sheet_and_nothing_else(everything: FleetReport) -> None:
@@ -185,9 +185,9 @@ def many(findings: int, length: int) -> FleetReport:
         update={
             "findings": copies,
             "best": copies[0],
-            "vanished": tuple(Vanished(server=each, at=0) for each in names),
-            "blind": tuple(small.blind[0].model_copy(update={"lacks": each}) for each in names),
-            "top_servers": tuple(small.top_servers[0].model_copy(update={"server": each}) for each in names),
+            "vanished": tuple(Vanished(server=name, at=0) for name in names),
+            "blind": tuple(small.blind[0].model_copy(update={"lacks": name}) for name in names),
+            "top_servers": tuple(small.top_servers[0].model_copy(update={"server": name}) for name in names),
             "warnings": tuple(names),
             "not_modelled": tuple(names),
         }
@@ -199,11 +199,11 @@ def many(findings: int, length: int) -> FleetReport:
 def test_no_file_for_people_is_endless(name: str, findings: int, length: int) -> None:
     source = RENDERINGS[name](many(findings, length))
     assert len(source.encode()) < 300_000
-    said = " ".join(shown(name, source).split())
-    assert f"{findings:,} findings on {findings:,} servers" in said
-    [left] = re.findall(r"([\d,]+) more findings: see the CSV or the JSON", said)
+    document = " ".join(shown(name, source).split())
+    assert f"{findings:,} findings on {findings:,} servers" in document
+    [left] = re.findall(r"([\d,]+) more findings: see the CSV or the JSON", document)
     assert findings - 200 <= int(left.replace(",", "")) < findings
-    assert "more are in the JSON" in said
+    assert "more are in the JSON" in document
 
 
 @pytest.mark.parametrize(("findings", "length"), [(20_000, 10), (500, 150)])

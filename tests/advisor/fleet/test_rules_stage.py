@@ -20,26 +20,26 @@ from advisor.fleet.rules_stage import RulesStage
 from advisor.fleet.series import Grid, QueryAnswer
 from advisor.rules.rulebook import Rulebook, builtin_directory
 from exporter.server import Managed, identify
-from tests.advisor.fleet.test_windows import STATUS_NAME, Tellings, growing, peer
-from tests.advisor.fleet.told import GRID, Told, key, reader
+from tests.advisor.fleet.canned import GRID, CannedPrometheus, key, reader
+from tests.advisor.fleet.test_windows import STATUS_NAME, SeriesByQuery, growing, mysqld_exporter
 
 SERVERS = tuple(key(f"db-{n}") for n in range(5))
 WASTED = "read-ahead-wasted"
 TELLING = {
     "mysqld-exporter-status": {
-        **peer()["mysqld-exporter-status"],
+        **mysqld_exporter()["mysqld-exporter-status"],
         (STATUS_NAME.format("innodb_buffer_pool_read_ahead"),): growing(60),
         (STATUS_NAME.format("innodb_buffer_pool_read_ahead_rnd"),): growing(60),
         (STATUS_NAME.format("innodb_buffer_pool_read_ahead_evicted"),): growing(50),
     },
     "mysqld-exporter-settings": {
-        **peer()["mysqld-exporter-settings"],
+        **mysqld_exporter()["mysqld-exporter-settings"],
         ("mysql_global_variables_innodb_read_ahead_threshold",): 56.0,
     },
 }
 
 
-class Limited(Told):
+class Limited(CannedPrometheus):
     """One that refuses queries about more than two servers, and only has what was asked for."""
 
     most = 2
@@ -66,7 +66,9 @@ def known(managed: Managed | None = None) -> Mapping[ServerKey, InventoryEntry]:
     return {key: InventoryEntry(key, Source.MYSQLD_EXPORTER, server, up=True) for key in SERVERS}
 
 
-async def staged(client: Told, servers: Mapping[ServerKey, InventoryEntry]) -> tuple[FleetFindings, Progress]:
+async def staged(
+    client: CannedPrometheus, servers: Mapping[ServerKey, InventoryEntry]
+) -> tuple[FleetFindings, Progress]:
     findings, progress = FleetFindings(), Progress()
     stage = RulesStage(reader(client), Rulebook(builtin_directory()).rule_set, 0.0, progress, findings)
     await stage.run(servers)
@@ -75,7 +77,10 @@ async def staged(client: Told, servers: Mapping[ServerKey, InventoryEntry]) -> t
 
 async def test_rules_find_what_series_tell_and_count_what_they_lack_once_in_whatever_shards() -> None:
     answers = []
-    for client in (Told(peer(**TELLING), servers=SERVERS), Limited(peer(**TELLING), servers=SERVERS)):
+    for client in (
+        CannedPrometheus(mysqld_exporter(**TELLING), servers=SERVERS),
+        Limited(mysqld_exporter(**TELLING), servers=SERVERS),
+    ):
         findings, progress = await staged(client, known())
         assert {name: [finding.rule for finding in server.findings] for name, server in findings.servers.items()} == {
             key.name: [WASTED] for key in SERVERS
@@ -93,20 +98,20 @@ async def test_rules_find_what_series_tell_and_count_what_they_lack_once_in_what
 
 
 async def test_a_finding_has_summary_sql_and_effect_as_of_a_sidecar() -> None:
-    findings, _ = await staged(Told(peer(**TELLING), servers=SERVERS), known())
+    findings, _ = await staged(CannedPrometheus(mysqld_exporter(**TELLING), servers=SERVERS), known())
     [finding] = findings.servers["db-0"].findings
     assert (finding.source, finding.subject) == (Source.MYSQLD_EXPORTER, {})
     assert finding.summary.endswith("pages read")
     assert [change.apply for change in finding.changes] == [("SET GLOBAL innodb_random_read_ahead = OFF",)]
     assert finding.evidence
-    rds, _ = await staged(Told(peer(**TELLING), servers=SERVERS), known("rds"))
+    rds, _ = await staged(CannedPrometheus(mysqld_exporter(**TELLING), servers=SERVERS), known("rds"))
     [finding] = rds.servers["db-0"].findings
     assert [(change.apply, change.via) for change in finding.changes] == [((), "DB parameter group (Amazon RDS)")]
 
 
 async def test_a_finding_carries_the_scrape_interval_where_samples_tell_it() -> None:
-    async def interval(more: Tellings) -> float | None:
-        findings, _ = await staged(Told(peer(**TELLING, **more), servers=SERVERS), known())
+    async def interval(more: SeriesByQuery) -> float | None:
+        findings, _ = await staged(CannedPrometheus(mysqld_exporter(**TELLING, **more), servers=SERVERS), known())
         [finding] = findings.servers["db-0"].findings
         return finding.scrape_interval_seconds
 
@@ -117,7 +122,7 @@ async def test_a_finding_carries_the_scrape_interval_where_samples_tell_it() -> 
 async def test_a_shard_that_is_asked_for_again_has_only_the_notes_of_its_last_answers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Wavering(Told):
+    class Wavering(CannedPrometheus):
         """One whose first answer about tables is a part, and whose second breaks a limit."""
 
         async def instant(self, query: str, at: float) -> QueryAnswer:
@@ -130,16 +135,16 @@ async def test_a_shard_that_is_asked_for_again_has_only_the_notes_of_its_last_an
 
     faults = [True, False]
     monkeypatch.setattr(windows, "TABLE_SERIES", 1)
-    tables: Tellings = {"mysqld-exporter-tables-count": {(): 5.0}, "mysqld-exporter-statements": {(): 1.0}}
-    findings, _ = await staged(Wavering(peer(**TELLING) | tables, servers=SERVERS), known())
+    tables: SeriesByQuery = {"mysqld-exporter-tables-count": {(): 5.0}, "mysqld-exporter-statements": {(): 1.0}}
+    findings, _ = await staged(Wavering(mysqld_exporter(**TELLING) | tables, servers=SERVERS), known())
     assert faults == []
     assert [server.notes for server in findings.servers.values()] == [()] * 5
 
 
 async def test_nothing_is_said_of_servers_whose_answers_are_incomplete_or_whose_samples_ended() -> None:
-    findings, _ = await staged(Told(peer(**TELLING), servers=SERVERS, partial=True), known())
+    findings, _ = await staged(CannedPrometheus(mysqld_exporter(**TELLING), servers=SERVERS, partial=True), known())
     assert {left.reason for left in findings.not_asked} == {"incomplete answer: store gateway is away"}
     assert (findings.servers, findings.blind_spots) == ({}, ())
-    gone = Told(peer(**TELLING), servers=SERVERS, missing=frozenset(GRID.points[-2:]))
+    gone = CannedPrometheus(mysqld_exporter(**TELLING), servers=SERVERS, missing=frozenset(GRID.points[-2:]))
     findings, _ = await staged(gone, known())
     assert {left.reason for left in findings.not_asked} == {"no sample at the window's end"}

@@ -80,8 +80,8 @@ async def test_a_prometheus_that_hangs_is_not_waited_for_once_for_every_server()
     assert (answers, sizes(left_out)) == ({}, {str(slow): 500})
     assert ask.sizes.count(1) < 12
     assert len(ask.sizes) < 40
-    some = Asked(failing={key.name: slow for key in KEYS[100:107]})
-    answers, left_out = await over(KEYS, some)
+    few = Asked(failing={key.name: slow for key in KEYS[100:107]})
+    answers, left_out = await over(KEYS, few)
     assert (len(answers), sizes(left_out)) == (493, {str(slow): 7})
 
 

@@ -16,23 +16,23 @@ from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatemen
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
 from exporter.collectors.table_io import TABLE_IO
 from exporter.snapshot import Index, Table
-from tests.advisor.fleet.test_windows import Tellings, growing, known, own, peer
-from tests.advisor.fleet.told import GRID, Told, key, reader
+from tests.advisor.fleet.canned import GRID, CannedPrometheus, key, reader
+from tests.advisor.fleet.test_windows import SeriesByQuery, growing, known, mysqld_exporter, sidecar
 
 ORDERS = ("shop", "orders")
 COUNT = "SELECT COUNT ( * ) FROM `orders`"
 PERF = "mysql_perf_schema_events_statements{}_total"
 
 
-def digests(schema: str, digest: str, executions: float, begin: float = 0.0) -> Tellings:
+def digests(schema: str, digest: str, executions: float, begin: float = 0.0) -> SeriesByQuery:
     values = {"": growing(executions, begin), "_seconds": growing(2 * executions), "_rows_examined": 0.0}
     return {
         "mysqld-exporter-counts": {(PERF.format(name), schema, "d", digest): value for name, value in values.items()}
     }
 
 
-def with_tables() -> Tellings:
-    return peer() | {
+def with_tables() -> SeriesByQuery:
+    return mysqld_exporter() | {
         "mysqld-exporter-tables-count": {(): 40.0},
         "mysqld-exporter-table-rows": {ORDERS: 91_200.0, ("shop", "packed"): 5.0, ("shop", "old"): 7.0},
         "mysqld-exporter-sizes": {
@@ -59,17 +59,17 @@ def with_tables() -> Tellings:
     }
 
 
-async def of(told: Tellings, source: Source) -> Window:
-    windows = WindowReader(reader(Told(told)), source)
+async def of(series: SeriesByQuery, source: Source) -> Window:
+    windows = WindowReader(reader(CannedPrometheus(series)), source)
     window = known((await windows.windows([key()]))[key()])
-    [found] = [part async for part in windows.tables({key(): window})]
-    return known(found[key()])
+    [whole] = [part async for part in windows.tables({key(): window})]
+    return known(whole[key()])
 
 
 def scan(window: Window) -> ScanFacts:
-    [found] = facts(window).lists["scans"]
-    assert isinstance(found, ScanFacts)
-    return found
+    [scanned] = facts(window).lists["scans"]
+    assert isinstance(scanned, ScanFacts)
+    return scanned
 
 
 async def test_tables_of_mysqld_exporter_are_scanned_as_often_as_their_rows_tell() -> None:
@@ -80,11 +80,11 @@ async def test_tables_of_mysqld_exporter_are_scanned_as_often_as_their_rows_tell
         Index(*ORDERS, "PRIMARY"): IndexSize(11_400, UNKNOWN, 91_200),
         Index(*ORDERS, SECONDARY): IndexSize(300, UNKNOWN, None),
     }
-    found = scan(window)
-    assert (found.schema, found.table) == ORDERS
-    assert found.serial_passes == pytest.approx(36.0)
-    assert found.pages_read == pytest.approx(110 * 3600)
-    assert found.read_seconds is None
+    scanned = scan(window)
+    assert (scanned.schema, scanned.table) == ORDERS
+    assert scanned.serial_passes == pytest.approx(36.0)
+    assert scanned.pages_read == pytest.approx(110 * 3600)
+    assert scanned.read_seconds is None
     [counted] = facts(window).lists["counted"]
     assert counted.counts == pytest.approx(36.0, abs=1.0)
     assert counted.seconds == pytest.approx(2.0, rel=0.1)
@@ -92,49 +92,51 @@ async def test_tables_of_mysqld_exporter_are_scanned_as_often_as_their_rows_tell
 
 
 async def test_the_only_secondary_index_of_a_table_has_its_name_and_its_size() -> None:
-    told = with_tables()
-    told["mysqld-exporter-indexes"] = {(*ORDERS, "k"): 1.0, ("shop", "other", "j"): 1.0}
-    sizes = (await of(told, Source.MYSQLD_EXPORTER)).latest[INDEX_SIZES]
+    series = with_tables()
+    series["mysqld-exporter-indexes"] = {(*ORDERS, "k"): 1.0, ("shop", "other", "j"): 1.0}
+    sizes = (await of(series, Source.MYSQLD_EXPORTER)).latest[INDEX_SIZES]
     assert sizes is not None
     assert sizes.sizes[Index(*ORDERS, "k")] == IndexSize(300, UNKNOWN, None)
     assert Index(*ORDERS, SECONDARY) not in sizes.sizes
-    lost = told | {"mysqld-exporter-indexes-lost": {(): 1.0}}  # performance_schema had no room for all
-    for other in (told | {"mysqld-exporter-indexes": {}}, lost):  # the flag is off
+    lost = series | {"mysqld-exporter-indexes-lost": {(): 1.0}}  # performance_schema had no room for all
+    for other in (series | {"mysqld-exporter-indexes": {}}, lost):  # the flag is off
         sizes = (await of(other, Source.MYSQLD_EXPORTER)).latest[INDEX_SIZES]
         assert sizes is not None
         assert Index(*ORDERS, SECONDARY) in sizes.sizes
 
 
 async def test_a_digest_that_comes_new_may_have_been_counted_before() -> None:
-    told = with_tables()
-    told["mysqld-exporter-counts"] = {
+    series = with_tables()
+    series["mysqld-exporter-counts"] = {
         (PERF.format(name), "shop", "d", COUNT): lambda at: None if at < GRID.points[3] else 300.0
         for name in ("", "_seconds", "_rows_examined")
     }
-    window = await of(told, Source.MYSQLD_EXPORTER)
+    window = await of(series, Source.MYSQLD_EXPORTER)
     [counted] = facts(window).lists["counted"]
     assert counted.counts is None
     assert scan(window).passes is None
 
 
 async def test_counts_are_told_without_the_tables() -> None:
-    async def counted(told: Tellings) -> tuple[object, list[float | None]]:
-        window = known((await WindowReader(reader(Told(told)), Source.MYSQLD_EXPORTER).windows([key()]))[key()])
+    async def counted(series: SeriesByQuery) -> tuple[object, list[float | None]]:
+        window = known(
+            (await WindowReader(reader(CannedPrometheus(series)), Source.MYSQLD_EXPORTER).windows([key()]))[key()]
+        )
         section = window.latest.sections.get(COUNT_STATEMENTS.name)
-        return section, [each.counts for each in facts(window).lists["counted"]]
+        return section, [statement.counts for statement in facts(window).lists["counted"]]
 
-    still: Tellings = {
+    still: SeriesByQuery = {
         "mysqld-exporter-counts": {
             (PERF.format(name), "shop", "d", COUNT): 300.0 for name in ("", "_seconds", "_rows_examined")
         }
     }
-    flag: Tellings = {"mysqld-exporter-statements": {(): 1.0}}
-    assert await counted(peer() | flag) == ({}, [])
-    assert await counted(peer() | flag | still) == ({Table(*ORDERS): CountStatement(300, 300.0, 300, 0)}, [])
-    assert (await counted(peer() | flag | digests("shop", COUNT, 0.01)))[1] == [pytest.approx(36.0, abs=1.0)]
-    assert await counted(peer() | still) == (None, [])
+    flag: SeriesByQuery = {"mysqld-exporter-statements": {(): 1.0}}
+    assert await counted(mysqld_exporter() | flag) == ({}, [])
+    assert await counted(mysqld_exporter() | flag | still) == ({Table(*ORDERS): CountStatement(300, 300.0, 300, 0)}, [])
+    assert (await counted(mysqld_exporter() | flag | digests("shop", COUNT, 0.01)))[1] == [pytest.approx(36.0, abs=1.0)]
+    assert await counted(mysqld_exporter() | still) == (None, [])
     del still["mysqld-exporter-counts"][PERF.format("_seconds"), "shop", "d", COUNT]
-    assert await counted(peer() | flag | still) == (None, [])
+    assert await counted(mysqld_exporter() | flag | still) == (None, [])
 
 
 async def test_a_digest_that_was_cut_hides_counts_and_a_longer_statement_does_not() -> None:
@@ -151,14 +153,14 @@ async def test_a_flag_that_is_on_is_no_cure() -> None:
     collector, flag = "collect.perf_schema.eventsstatements", "start mysqld_exporter with --collect.perf_schema"
     cut = f"SELECT COUNT ( * ) FROM `{'a' * 64}` . `{'b' * 64}`"
 
-    async def why(more: Tellings) -> tuple[str, str]:
+    async def why(more: SeriesByQuery) -> tuple[str, str]:
         window = await of(with_tables() | more, Source.MYSQLD_EXPORTER)
         assert COUNT_STATEMENTS.name not in window.latest.sections
-        found = window.latest.outcomes[COUNT_STATEMENTS.name]
-        return found.reason or "", found.cure or ""
+        outcome = window.latest.outcomes[COUNT_STATEMENTS.name]
+        return outcome.reason or "", outcome.cure or ""
 
-    none: Tellings = {"mysqld-exporter-statements": {}, "mysqld-exporter-counts": {}}
-    on: Tellings = {"mysqld-exporter-collectors": {(collector,): 1.0}}
+    none: SeriesByQuery = {"mysqld-exporter-statements": {}, "mysqld-exporter-counts": {}}
+    on: SeriesByQuery = {"mysqld-exporter-collectors": {(collector,): 1.0}}
     assert await why(none) == (f"no series of mysqld_exporter's --{collector} tell it", f"{flag}.eventsstatements")
     reason, cure = await why(none | on)
     assert "without a default schema" in reason
@@ -174,7 +176,7 @@ async def test_a_flag_that_is_on_is_no_cure() -> None:
 
 
 async def test_what_no_collector_of_mysqld_exporter_tells_is_unknown_and_not_empty() -> None:
-    told = with_tables()
+    series = with_tables()
     for name in (
         "mysqld-exporter-engines",
         "mysqld-exporter-statements",
@@ -183,15 +185,15 @@ async def test_what_no_collector_of_mysqld_exporter_tells_is_unknown_and_not_emp
         "mysqld-exporter-files",
         "mysqld-exporter-counts",
     ):
-        told[name] = {}
-    window = await of(told, Source.MYSQLD_EXPORTER)
+        series[name] = {}
+    window = await of(series, Source.MYSQLD_EXPORTER)
     lacking = {"index_sizes", "table_scans", "table_io", "table_statements", "table_files", "count_statements"}
     assert lacking.isdisjoint(window.latest.sections)
     assert "--collect.perf_schema.indexiowaits" in (window.latest.outcomes["table_scans"].cure or "")
 
 
 async def test_tables_of_the_sidecar_have_what_it_reads() -> None:
-    told = own() | {
+    series = sidecar() | {
         "sidecar-health": {(name,): 1.0 for name in ("index_sizes", "table_scans", "count_statements", "table_files")},
         "sidecar-index-pages": {
             ("innodb_index_pages", *ORDERS, "PRIMARY"): 11_400.0,
@@ -213,7 +215,7 @@ async def test_tables_of_the_sidecar_have_what_it_reads() -> None:
             ("innodb_table_file_read_seconds_total", *ORDERS): growing(0.1),
         },
     }
-    window = await of(told, Source.SIDECAR)
+    window = await of(series, Source.SIDECAR)
     sections = window.latest.sections
     assert sections["index_sizes"].sizes == {
         Index(*ORDERS, "PRIMARY"): IndexSize(11_400, 11_350, 91_200, ("id",)),
@@ -224,15 +226,15 @@ async def test_tables_of_the_sidecar_have_what_it_reads() -> None:
     assert sections["cached_indexes"].pages == {Index(*ORDERS, "k"): 290}
     assert sections["count_statements"] == {}
     assert sections["table_files"][Table(*ORDERS)].bytes is None
-    found = scan(window)
-    assert found.passes == pytest.approx(36.0)
-    assert found.read_seconds == pytest.approx(10.0)
+    scanned = scan(window)
+    assert scanned.passes == pytest.approx(36.0)
+    assert scanned.read_seconds == pytest.approx(10.0)
 
 
 async def test_servers_are_asked_in_parts_whose_series_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stage, "TABLE_SERIES", 100)
     servers = tuple(key(f"db-{number}") for number in range(5))
-    client = Told(with_tables(), servers=servers)
+    client = CannedPrometheus(with_tables(), servers=servers)
     window = await of(with_tables(), Source.MYSQLD_EXPORTER)
     windows = WindowReader(reader(client), Source.MYSQLD_EXPORTER)
     parts = [part async for part in windows.tables(dict.fromkeys(servers, window))]

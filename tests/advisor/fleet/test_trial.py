@@ -94,12 +94,14 @@ class Trial:
         return self.kept.total() + len(self.moved) + self.blind.total()
 
     def take(self, capture: str, judged: JudgedServer) -> None:
-        known, found = with_everything(capture), by_subject(judged.findings)
-        self.wrong += [(capture, each) for each in found if each not in known]
-        for each, before in known.items():
-            rule = each[0]
-            if each in found:
-                ratios = [float(is_) / float(was) for is_, was in zip(found[each], before, strict=True) if is_ != was]
+        known, findings = with_everything(capture), by_subject(judged.findings)
+        self.wrong += [(capture, finding) for finding in findings if finding not in known]
+        for finding, before in known.items():
+            rule = finding[0]
+            if finding in findings:
+                ratios = [
+                    float(is_) / float(was) for is_, was in zip(findings[finding], before, strict=True) if is_ != was
+                ]
                 if ratios:
                     self.moved[rule, capture] = ratios[0]
                 else:
@@ -108,12 +110,12 @@ class Trial:
                 lacks = {lack.lacks for lack in judged.blind if lack.rule == rule and lack.cure}
                 self.blind[rule, ", ".join(sorted(lacks))] += 1
             else:
-                self.wrong.append((capture, each))
+                self.wrong.append((capture, finding))
 
 
 @cache
 def rules() -> tuple[check.Rule, ...]:
-    return tuple(each for each in check.load(RULES_FOLDER) if each.id not in OF_SIDECARS)
+    return tuple(rule for rule in check.load(RULES_FOLDER) if rule.id not in OF_SIDECARS)
 
 
 def recordings() -> Iterator[str]:
@@ -124,12 +126,15 @@ def recordings() -> Iterator[str]:
 
 @cache
 def with_everything(capture: str) -> Mapping[Finding, tuple[float | str, ...]]:
-    found = reports.advice(capture).recommendations
-    return by_subject(each for each in found if each.rule not in OF_SIDECARS)
+    recommendations = reports.advice(capture).recommendations
+    return by_subject(recommendation for recommendation in recommendations if recommendation.rule not in OF_SIDECARS)
 
 
-def by_subject(found: Iterable[Recommendation | FleetFinding]) -> Mapping[Finding, tuple[float | str, ...]]:
-    return {(each.rule, tuple(sorted(each.subject.items()))): tuple(to.to for to in each.changes) for each in found}
+def by_subject(findings: Iterable[Recommendation | FleetFinding]) -> Mapping[Finding, tuple[float | str, ...]]:
+    return {
+        (finding.rule, tuple(sorted(finding.subject.items()))): tuple(to.to for to in finding.changes)
+        for finding in findings
+    }
 
 
 def tried(captures: tuple[str, ...], source: Source, cut: Cut) -> Trial:
@@ -147,7 +152,8 @@ def tried(captures: tuple[str, ...], source: Source, cut: Cut) -> Trial:
 
 def test_series_make_no_finding_and_no_silence_of_their_own() -> None:
     """A sample; the whole is below."""
-    own, peer = tried(SAMPLE, Source.SIDECAR, sources.own), tried(SAMPLE, Source.MYSQLD_EXPORTER, sources.peer)
+    own = tried(SAMPLE, Source.SIDECAR, sources.sidecar)
+    peer = tried(SAMPLE, Source.MYSQLD_EXPORTER, sources.mysqld_exporter)
     assert own.wrong == peer.wrong == []
     assert own.moved == {}
     assert peer.moved == pytest.approx(
@@ -184,14 +190,23 @@ def test_series_make_no_finding_and_no_silence_of_their_own() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("server", FINDINGS)
 def test_the_findings_of_all_recordings_are_kept_or_the_rule_says_what_it_lacks(server: str) -> None:
-    captures = tuple(each for each in recordings() if each.startswith(f"{server}/"))
-    peer, own = tried(captures, Source.MYSQLD_EXPORTER, sources.peer), tried(captures, Source.SIDECAR, sources.own)
-    default = tried(captures, Source.MYSQLD_EXPORTER, lambda window: sources.peer(window, ()))
+    captures = tuple(recording for recording in recordings() if recording.startswith(f"{server}/"))
+    own = tried(captures, Source.SIDECAR, sources.sidecar)
+    peer = tried(captures, Source.MYSQLD_EXPORTER, sources.mysqld_exporter)
+    default = tried(captures, Source.MYSQLD_EXPORTER, lambda window: sources.mysqld_exporter(window, ()))
     assert own.wrong == peer.wrong == default.wrong == []
     assert (default.kept.total(), default.moved) == (BY_DEFAULT.get(server, 0), {})
-    assert (peer.all, own.kept.total() + len(own.moved), peer.kept.total() + len(peer.moved)) == FINDINGS[server]
+    assert (
+        peer.all,
+        own.kept.total() + len(own.moved),
+        peer.kept.total() + len(peer.moved),
+    ) == FINDINGS[server]
     for source, trial in ((Source.SIDECAR, own), (Source.MYSQLD_EXPORTER, peer)):
-        moved = {(rule, each): ratio for (of, rule, each), ratio in MOVED.items() if of is source and each in captures}
+        moved = {
+            (rule, recording): ratio
+            for (of, rule, recording), ratio in MOVED.items()
+            if of is source and recording in captures
+        }
         assert trial.moved == pytest.approx(moved, abs=0.005)
         assert all(lacks for _, lacks in trial.blind)
 
@@ -199,23 +214,23 @@ def test_the_findings_of_all_recordings_are_kept_or_the_rule_says_what_it_lacks(
 def test_mysqld_exporter_keeps_half_of_the_findings_with_the_same_value() -> None:
     """The sums of what the test above holds by server."""
     moved = sum(source is Source.MYSQLD_EXPORTER for source, *_ in MOVED)
-    assert sum(kept for *_, kept in FINDINGS.values()) - moved == SAME
+    assert sum(count for *_, count in FINDINGS.values()) - moved == SAME
 
 
 @pytest.mark.parametrize("source", [Source.SIDECAR, Source.MYSQLD_EXPORTER])
 def test_what_no_series_tell_of_change_buffering_is_said(source: Source) -> None:
     """Rows and their time by index, and which index is unique: no silence where the recording has a finding."""
-    cut = sources.own if source is Source.SIDECAR else sources.peer
-    [rule] = [each for each in rules() if each.id == "change-buffering-would-help"]
-    found = judge([rule], cut(captured("mysql-9.7/change-buffer-off")), source)
-    assert (found.findings, found.undecided) == ((), (rule.id,))
-    assert [each.lacks for each in found.blind] == ["table_io" if source is Source.SIDECAR else "indexes"]
-    assert not found.wants_tables
+    cut = sources.sidecar if source is Source.SIDECAR else sources.mysqld_exporter
+    [rule] = [rule for rule in rules() if rule.id == "change-buffering-would-help"]
+    judged = judge([rule], cut(captured("mysql-9.7/change-buffer-off")), source)
+    assert (judged.findings, judged.undecided) == ((), (rule.id,))
+    assert [lack.lacks for lack in judged.blind] == ["table_io" if source is Source.SIDECAR else "indexes"]
+    assert not judged.wants_tables
 
 
 def test_the_page_tells_the_findings_that_each_source_keeps() -> None:
     page = (REPOSITORY / "docs" / "fleet.md").read_text(encoding="utf-8")
-    told = {server: (*counts, BY_DEFAULT.get(server, 0)) for server, counts in FINDINGS.items()}
-    told["all"] = tuple(map(sum, zip(*told.values(), strict=True)))  # type: ignore[assignment]
+    counted = {server: (*counts, BY_DEFAULT.get(server, 0)) for server, counts in FINDINGS.items()}
+    counted["all"] = tuple(map(sum, zip(*counted.values(), strict=True)))  # type: ignore[assignment]
     rows = re.findall(r"^\| ((?:mysql|mariadb)-[\d.]+|all) \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
-    assert {server: tuple(map(int, counts)) for server, *counts in rows} == told
+    assert {server: tuple(map(int, counts)) for server, *counts in rows} == counted

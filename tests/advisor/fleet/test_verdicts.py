@@ -7,9 +7,9 @@ import pytest
 from prometheus_client.core import Metric
 
 from advisor.advice.metrics import families as advice_families
-from advisor.contract.fleet import FleetFinding, Source
+from advisor.contract.fleet import Source
 from advisor.contract.links import Links
-from advisor.contract.recommendation import Advice, Recommendation, Severity
+from advisor.contract.recommendation import Advice, Severity
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.inventory import InventoryEntry, inventory
 from advisor.fleet.reader import FleetReader
@@ -22,8 +22,8 @@ from exporter.sampling import metrics
 from exporter.server import identify
 from tests.advisor.building import captured
 from tests.advisor.fleet import reports
-from tests.advisor.fleet.exposed import AT, Exposed
 from tests.advisor.fleet.reports import FEW
+from tests.advisor.fleet.scraped import AT, ScrapedSidecars
 
 BOOK = Rulebook(builtin_directory())
 RULES = BOOK.rule_set
@@ -38,52 +38,44 @@ def exposition(window: Window, advice: Advice) -> Iterable[Metric]:
     return [*metrics.families(window.latest), *advice_families(advice, BOOK, Links("http://db:9747"))]
 
 
-def reader(client: Exposed, selector: str = "") -> FleetReader:
+def reader(client: ScrapedSidecars, selector: str = "") -> FleetReader:
     return FleetReader(client, IDENTITY, selector, Grid(AT, 0.0, 1))
 
 
-def fleet_of(*names: str) -> Exposed:
-    return Exposed({f"{name.replace('/', '-')}:9747": exposition(*seen(name)) for name in names})
+def fleet_of(*names: str) -> ScrapedSidecars:
+    return ScrapedSidecars({f"{name.replace('/', '-')}:9747": exposition(*seen(name)) for name in names})
 
 
 async def read(
-    client: Exposed, selector: str = ""
+    client: ScrapedSidecars, selector: str = ""
 ) -> tuple[Mapping[ServerKey, InventoryEntry], Mapping[ServerKey, ServerFindings]]:
     known = await inventory(reader(client, selector))
-    found, left = await verdicts(reader(client, selector), known.servers, RULES)
+    verdict_of, left = await verdicts(reader(client, selector), known.servers, RULES)
     assert left == {}
-    return known.servers, found
-
-
-def essence(found: Recommendation | FleetFinding) -> tuple[object, ...]:
-    saved = (
-        found.read_bytes_saved_per_second
-        if isinstance(found, FleetFinding)
-        else found.effect and found.effect.read_bytes_saved_per_second
-    )
-    return (
-        found.rule, found.severity, dict(found.subject), found.fingerprint, found.confidence, found.changes, saved,
-    )  # fmt: skip
+    return known.servers, verdict_of
 
 
 async def test_findings_are_those_of_each_sidecar_with_the_same_sql() -> None:
-    known, found = await read(fleet_of(*FEW))
-    assert {each.source for each in known.values()} == {Source.VERDICT}
-    told = 0
+    known, verdict_of = await read(fleet_of(*FEW))
+    assert {server.source for server in known.values()} == {Source.VERDICT}
+    compared = 0
     for name in FEW:
         window, advice = seen(name)
-        [key] = [each for each in known if each.name == name.replace("/", "-")]
+        [key] = [server for server in known if server.name == name.replace("/", "-")]
         server = known[key].server
         assert server
         assert replace(server, performance_schema=True) == replace(window.latest.server, performance_schema=True)
-        assert {each.fingerprint: essence(each) for each in found[key].findings} == {
-            each.fingerprint: essence(each) for each in advice.recommendations
+        assert {finding.fingerprint: reports.essence(finding) for finding in verdict_of[key].findings} == {
+            recommendation.fingerprint: reports.essence(recommendation) for recommendation in advice.recommendations
         }
-        blind, failed = ({each.rule for each in some} for some in (advice.blind, advice.failed))
-        assert set(found[key].undecided) == blind | failed
-        assert all(each.changes or each.notes[0].startswith("what to do is no setting") for each in found[key].findings)
-        told += len(found[key].findings)
-    assert told >= 6
+        blind, failed = ({verdict.rule for verdict in group} for group in (advice.blind, advice.failed))
+        assert set(verdict_of[key].undecided) == blind | failed
+        assert all(
+            finding.changes or finding.notes[0].startswith("what to do is no setting")
+            for finding in verdict_of[key].findings
+        )
+        compared += len(verdict_of[key].findings)
+    assert compared >= 6
 
 
 async def test_five_queries_do_for_the_fleet_and_five_a_shard_where_a_limit_is_hit() -> None:
@@ -91,48 +83,48 @@ async def test_five_queries_do_for_the_fleet_and_five_a_shard_where_a_limit_is_h
     _, whole = await read(client)
     assert len(client.asked) == 6 + 5
     client.most = 2
-    servers = {key: replace(each, key=key) for key, each in (await _known(client)).items()}
-    found, left = await verdicts(reader(client), servers, RULES)
-    assert (found, left) == (whole, {})
+    servers = {key: replace(entry, key=key) for key, entry in (await _known(client)).items()}
+    verdict_of, left = await verdicts(reader(client), servers, RULES)
+    assert (verdict_of, left) == (whole, {})
 
 
-async def _known(client: Exposed) -> Mapping[ServerKey, InventoryEntry]:
+async def _known(client: ScrapedSidecars) -> Mapping[ServerKey, InventoryEntry]:
     most, client.most = client.most, 100
-    found = (await inventory(reader(client))).servers
+    servers = (await inventory(reader(client))).servers
     client.most = most
-    return found
+    return servers
 
 
 async def test_a_setting_that_is_an_empty_text_goes_back_to_it() -> None:
     name = "mysql-5.6/counted-without-index"
-    _, found = await read(fleet_of(name))
-    [verdict] = found.values()
-    assert {each.fingerprint: essence(each) for each in verdict.findings} == {
-        each.fingerprint: essence(each) for each in seen(name)[1].recommendations
+    _, verdict_of = await read(fleet_of(name))
+    [verdict] = verdict_of.values()
+    assert {finding.fingerprint: reports.essence(finding) for finding in verdict.findings} == {
+        recommendation.fingerprint: reports.essence(recommendation) for recommendation in seen(name)[1].recommendations
     }
-    assert "" in {change.from_ for each in verdict.findings for change in each.changes}
+    assert "" in {change.from_ for finding in verdict.findings for change in finding.changes}
 
 
 async def test_every_rule_that_is_undecided_says_what_it_lacks() -> None:
-    name = next(each for each in FEW if seen(each)[1].blind)
-    _, found = await read(fleet_of(name))
-    [verdict] = found.values()
+    name = next(name for name in FEW if seen(name)[1].blind)
+    _, verdict_of = await read(fleet_of(name))
+    [verdict] = verdict_of.values()
     assert {rule for rule, _, _ in verdict.lacks} == set(verdict.undecided)
 
 
 async def test_an_incomplete_answer_is_said_of_each_server() -> None:
     client = fleet_of(FEW[0])
-    client.said = ("store eu-2 is down",)
-    _, found = await read(client)
-    [verdict] = found.values()
+    client.warnings = ("store eu-2 is down",)
+    _, verdict_of = await read(client)
+    [verdict] = verdict_of.values()
     assert verdict.notes == ("incomplete answer: store eu-2 is down",)
     assert {*verdict.undecided} == {rule.id for rule in RULES.rules} - {finding.rule for finding in verdict.findings}
 
 
-def _one(**told: object) -> list[Metric]:
+def _one(**more: object) -> list[Metric]:
     """The exposition of a sidecar with one finding, from before it told values."""
     family = Metric("innodb_advisor_recommendation", "", "gauge")
-    labels = {"rule": "warmup-disabled", "severity": "dire", "subject": "", "setting": "innodb_old_blocks_pct", **told}
+    labels = {"rule": "warmup-disabled", "severity": "dire", "subject": "", "setting": "innodb_old_blocks_pct", **more}
     family.add_sample("innodb_advisor_recommendation", {name: str(value) for name, value in labels.items()}, 1.0)
     return [family]
 
@@ -145,9 +137,9 @@ async def test_a_sidecar_that_tells_no_values_has_findings_without_sql(server: o
     key = IDENTITY.server({"instance": "db:9747"})
     assert key
     known = InventoryEntry(key, Source.VERDICT, server, judged_at=AT - 7_200)  # type: ignore[arg-type]
-    client = Exposed({"db:9747": _one()})
-    found, _ = await verdicts(reader(client), {key: known}, RULES)
-    [finding] = found[key].findings
+    client = ScrapedSidecars({"db:9747": _one()})
+    verdict_of, _ = await verdicts(reader(client), {key: known}, RULES)
+    [finding] = verdict_of[key].findings
     assert (finding.changes, finding.severity, finding.page_url) == ((), Severity.INFO, None)
     assert finding.notes[0] == "its sidecar judged last 2 h ago"
     assert note in finding.notes[1]
@@ -157,7 +149,7 @@ async def test_a_cloud_service_has_its_own_place_for_changes() -> None:
     name = "mysql-9.7/repeated-scan"
     client = fleet_of(name)
     known = await inventory(reader(client), services=[('job="mysql"', "rds")])
-    found, _ = await verdicts(reader(client), known.servers, RULES)
-    changes = [change for each in found.values() for one in each.findings for change in one.changes]
+    verdict_of, _ = await verdicts(reader(client), known.servers, RULES)
+    changes = [change for verdict in verdict_of.values() for finding in verdict.findings for change in finding.changes]
     assert changes
     assert {(change.apply, change.via) for change in changes} == {((), "DB parameter group (Amazon RDS)")}

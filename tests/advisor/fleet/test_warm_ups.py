@@ -56,13 +56,13 @@ class Counters:
         return warm_ups(self.pages, self.read, self.gets, pool_pages=POOL, loaded=loaded)
 
 
-def filled(start: float, each: int, seed: int = 1, size: int = POOL) -> Counters:
+def filled(start: float, accesses: int, seed: int = 1, size: int = POOL) -> Counters:
     """A warm-up, with so many accesses between two points."""
     pool, seen = Lru(size), Counters()
     asked = zipf(60_000, seed)
-    for number in range(0, len(asked), each):
-        pool.ask(asked[number : number + each])
-        seen.watch(pool, start + number / each * MINUTE)
+    for number in range(0, len(asked), accesses):
+        pool.ask(asked[number : number + accesses])
+        seen.watch(pool, start + number / accesses * MINUTE)
     return seen
 
 
@@ -75,42 +75,42 @@ def misses(size: int) -> float:
     return (pool.read - before) / 60_000
 
 
-@pytest.mark.parametrize(("each", "error"), [(500, 0.08), (4_000, 0.12)])
-def test_a_warm_up_misses_what_smaller_pools_miss(each: int, error: float) -> None:
-    [found] = filled(0.0, each).warm_ups()
+@pytest.mark.parametrize(("accesses", "error"), [(500, 0.08), (4_000, 0.12)])
+def test_a_warm_up_misses_what_smaller_pools_miss(accesses: int, error: float) -> None:
+    [warm_up] = filled(0.0, accesses).warm_ups()
     for size in (5_000, 7_000, 9_000, 11_000):
-        assert found.expected(size) == pytest.approx(misses(size), rel=error)
-        assert found.knows(size)
-        assert found.most(size) >= misses(size)
+        assert warm_up.expected(size) == pytest.approx(misses(size), rel=error)
+        assert warm_up.knows(size)
+        assert warm_up.most(size) >= misses(size)
 
 
 def test_the_most_is_far_above_where_points_are_far_apart() -> None:
-    fine, coarse = (filled(0.0, each).warm_ups()[0] for each in (500, 8_000))
+    fine, coarse = (filled(0.0, accesses).warm_ups()[0] for accesses in (500, 8_000))
     assert coarse.most(9_000) > 1.3 * fine.most(9_000)
     assert fine.most(9_000) < 1.25 * fine.expected(9_000)
 
 
 def test_nothing_is_said_of_sizes_that_the_pool_had_not() -> None:
-    [found] = filled(0.0, 500).warm_ups()
-    assert not found.knows(100)
-    assert not found.knows(POOL)
-    assert found.most(10) == float("inf")
+    [warm_up] = filled(0.0, 500).warm_ups()
+    assert not warm_up.knows(100)
+    assert not warm_up.knows(POOL)
+    assert warm_up.most(10) == float("inf")
 
 
 def test_each_restart_is_a_warm_up_of_its_own() -> None:
     first, second = filled(0.0, 1_000), filled(86_400.0, 1_000, seed=5)
     for name in ("pages", "read", "gets"):
         getattr(first, name).update(getattr(second, name))
-    assert [each.at for each in first.warm_ups()] == [0.0, 86_400.0]
+    assert [warm_up.at for warm_up in first.warm_ups()] == [0.0, 86_400.0]
 
 
 def test_a_restart_is_seen_though_counters_have_come_further_than_before() -> None:
     short, long_after = filled(0.0, 1_000), filled(86_400.0, 1_000)
     until = sorted(short.pages)[12]
     for name in ("pages", "read", "gets"):
-        kept = {at: value for at, value in getattr(short, name).items() if at <= until}
+        first_part = {at: value for at, value in getattr(short, name).items() if at <= until}
         later = {at: value for at, value in getattr(long_after, name).items() if at > 86_400.0 + until}
-        setattr(short, name, kept | later)
+        setattr(short, name, first_part | later)
     assert len(short.warm_ups()) == 2
 
 
@@ -127,10 +127,10 @@ def test_pages_that_a_start_loads_are_no_misses() -> None:
     for number in range(0, len(asked), 500):
         pool.ask(asked[number : number + 500])
         seen.watch(pool, 30 + number / 500)
-    [found] = seen.warm_ups(loaded=3_000)
-    assert not found.knows(3_000)
+    [warm_up] = seen.warm_ups(loaded=3_000)
+    assert not warm_up.knows(3_000)
     for size in (5_000, 9_000):
-        assert found.expected(size) == pytest.approx(misses(size), rel=0.1)
+        assert warm_up.expected(size) == pytest.approx(misses(size), rel=0.1)
 
 
 def test_a_burst_counts_for_smaller_pools_too() -> None:

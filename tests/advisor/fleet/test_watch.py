@@ -78,7 +78,7 @@ async def test_a_trouble_that_lasts_is_logged_once(caplog: pytest.LogCaptureFixt
     fleet = Fleet()
     for _ in range(3):
         await fleet.look(away)
-    assert len([each for each in caplog.records if each.levelname == "WARNING"]) == 1
+    assert len([record for record in caplog.records if record.levelname == "WARNING"]) == 1
 
 
 class Stopped(Exception):

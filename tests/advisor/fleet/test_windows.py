@@ -15,21 +15,21 @@ from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.machine import MACHINE
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
-from tests.advisor.fleet.told import GRID, Told, Value, key, reader
+from tests.advisor.fleet.canned import GRID, CannedPrometheus, Value, key, reader
 
 BOOTED = GRID.points[0] - 10_000.0
 POOL = "innodb_buffer_pool_{}_total"
 STATUS_NAME = "mysql_global_status_{}"
-Tellings = dict[str, dict[tuple[str, ...], Value]]
+SeriesByQuery = dict[str, dict[tuple[str, ...], Value]]
 
 
 def growing(a_second: float, begin: float = 0.0) -> Value:
     return lambda at: begin + a_second * (at - BOOTED)
 
 
-def own(**more: dict[tuple[str, ...], Value]) -> Tellings:
+def sidecar(**more: dict[tuple[str, ...], Value]) -> SeriesByQuery:
     counters = "made_young not_made_young pages_read pages_created pages_written gets read_ahead read_ahead_evicted"
-    told: Tellings = {
+    series: SeriesByQuery = {
         "sidecar-server": {("mysql", "9.7.4", "Source distribution", ""): 1.0},
         "sidecar-at": {(): lambda at: at - 3.0},
         "sidecar-numbers": {
@@ -59,11 +59,11 @@ def own(**more: dict[tuple[str, ...], Value]) -> Tellings:
         "sidecar-machine": {("innodb_server_cores", "cgroup cpu.max"): 2.0},
         "sidecar-health": {("index_sizes",): 0.0, ("table_scans",): 1.0},
     }
-    return told | more
+    return series | more
 
 
-def peer(**more: dict[tuple[str, ...], Value]) -> Tellings:
-    told: Tellings = {
+def mysqld_exporter(**more: dict[tuple[str, ...], Value]) -> SeriesByQuery:
+    series: SeriesByQuery = {
         "mysqld-exporter-server": {("9.7.4", "MySQL Community Server - GPL"): 1.0},
         "mysqld-exporter-at": {(): lambda at: at - 3.0},
         "mysqld-exporter-status": {
@@ -81,40 +81,45 @@ def peer(**more: dict[tuple[str, ...], Value]) -> Tellings:
             ("mysql_global_variables_performance_schema",): 1.0,
         },
     }
-    return told | more
+    return series | more
 
 
-async def windowed(told: Tellings, source: Source, **more: Any) -> Window | str:
-    return (await WindowReader(reader(Told(told, **more)), source).windows([key()]))[key()]
+async def windowed(series: SeriesByQuery, source: Source, **more: Any) -> Window | str:
+    return (await WindowReader(reader(CannedPrometheus(series, **more)), source).windows([key()]))[key()]
 
 
-def known(found: Window | str) -> Window:
-    assert isinstance(found, Window), found
-    return found
+def known(window: Window | str) -> Window:
+    assert isinstance(window, Window), window
+    return window
 
 
 async def test_own_series_make_a_window_of_nine_points_with_all_they_say() -> None:
-    window = known(await windowed(own(), Source.SIDECAR))
+    window = known(await windowed(sidecar(), Source.SIDECAR))
     assert [snapshot.at for snapshot in window.snapshots] == [at - 3.0 for at in GRID.points]
-    latest, found = window.latest, facts(window)
+    latest, window_facts = window.latest, facts(window)
     assert str(latest.server) == "mysql 9.7.4"
-    assert (found.pool.pages, found.pool.list_pages, found.pool.old_pages, found.pool.free_pages) == (
+    assert (
+        window_facts.pool.pages,
+        window_facts.pool.list_pages,
+        window_facts.pool.old_pages,
+        window_facts.pool.free_pages,
+    ) == (
         8193,
         8002,
         3001,
         191,
     )
-    assert found.pool.instances == 2.0
-    assert found.pool.pages_read == pytest.approx(3 * 3600)
-    assert found.pool.made_young == pytest.approx(3600)
-    assert found.setting["innodb_random_read_ahead"] == "OFF"
-    assert found.setting["innodb_flush_method"] == "O_DIRECT"
-    assert found.setting["innodb_old_blocks_time"] is None
-    assert (found.machine.cores, found.machine.cores_source) == (2.0, "cgroup cpu.max")
-    assert found.machine.memory_available_bytes == 2.0**30
-    assert found.server.rows_inserted == pytest.approx(7 * 3600)
-    assert found.io.dirty_pages == 40.0
-    assert found.io.checkpoint_age_bytes == 1e6
+    assert window_facts.pool.instances == 2.0
+    assert window_facts.pool.pages_read == pytest.approx(3 * 3600)
+    assert window_facts.pool.made_young == pytest.approx(3600)
+    assert window_facts.setting["innodb_random_read_ahead"] == "OFF"
+    assert window_facts.setting["innodb_flush_method"] == "O_DIRECT"
+    assert window_facts.setting["innodb_old_blocks_time"] is None
+    assert (window_facts.machine.cores, window_facts.machine.cores_source) == (2.0, "cgroup cpu.max")
+    assert window_facts.machine.memory_available_bytes == 2.0**30
+    assert window_facts.server.rows_inserted == pytest.approx(7 * 3600)
+    assert window_facts.io.dirty_pages == 40.0
+    assert window_facts.io.checkpoint_age_bytes == 1e6
     assert latest.outcomes["index_sizes"].failure == "failed"
     # The first mean is of the time before the window.
     assert [pool.modified_pages for pool in (window.snapshots[0][POOLS] or ())] == [None, None]
@@ -122,15 +127,15 @@ async def test_own_series_make_a_window_of_nine_points_with_all_they_say() -> No
 
 
 async def test_what_mysqld_exporter_lacks_is_unknown_and_names_the_flag_that_cures_it() -> None:
-    window = known(await windowed(peer(), Source.MYSQLD_EXPORTER))
-    found, latest = facts(window), window.latest
-    assert found.pool.pages_read == pytest.approx(120 * 3600)
-    assert found.pool.pages == 8_192.0
-    assert found.pool.old_pages is None
-    assert found.pool.made_young is None
-    assert found.setting["innodb_random_read_ahead"] == "ON"
-    assert found.setting["innodb_max_dirty_pages_pct"] == 90.5
-    assert found.setting["innodb_flush_method"] is None
+    window = known(await windowed(mysqld_exporter(), Source.MYSQLD_EXPORTER))
+    window_facts, latest = facts(window), window.latest
+    assert window_facts.pool.pages_read == pytest.approx(120 * 3600)
+    assert window_facts.pool.pages == 8_192.0
+    assert window_facts.pool.old_pages is None
+    assert window_facts.pool.made_young is None
+    assert window_facts.setting["innodb_random_read_ahead"] == "ON"
+    assert window_facts.setting["innodb_max_dirty_pages_pct"] == 90.5
+    assert window_facts.setting["innodb_flush_method"] is None
     assert (latest[DATA_FILES], latest[INNODB_METRICS], latest[MACHINE]) == (None, None, None)
     assert "--collect.perf_schema.file_events" in (latest.outcomes["data_files"].cure or "")
     assert latest.outcomes["ddl"].failure == "absent"
@@ -169,45 +174,45 @@ def restarted(at: float) -> float:
         ),
     ],
 )
-async def test_a_window_is_cut_at(changed: Tellings, points: int) -> None:
-    told = peer()
-    for name, series in changed.items():
-        told[name] |= series
-    assert len(known(await windowed(told, Source.MYSQLD_EXPORTER)).snapshots) == points
+async def test_a_window_is_cut_at(changed: SeriesByQuery, points: int) -> None:
+    series = mysqld_exporter()
+    for name, values in changed.items():
+        series[name] |= values
+    assert len(known(await windowed(series, Source.MYSQLD_EXPORTER)).snapshots) == points
 
 
 async def test_fewer_than_three_points_are_unclear_and_say_since_when() -> None:
-    told = peer()
-    told["mysqld-exporter-status"] |= {
+    series = mysqld_exporter()
+    series["mysqld-exporter-status"] |= {
         (STATUS_NAME.format("uptime"),): lambda at: at - 3.0 - (BOOTED if at < GRID.points[7] else GRID.points[6] + 9.0)
     }
-    assert await windowed(told, Source.MYSQLD_EXPORTER) == "not long enough since the restart"
+    assert await windowed(series, Source.MYSQLD_EXPORTER) == "not long enough since the restart"
     gone = frozenset({GRID.points[-1]})
-    assert await windowed(peer(), Source.MYSQLD_EXPORTER, missing=gone) == "no sample at the window's end"
-    assert await windowed(peer(), Source.MYSQLD_EXPORTER, missing=gone, coarse=True) == ONLY_DOWNSAMPLED
-    told = peer() | {"mysqld-exporter-server": {}}
-    assert await windowed(told, Source.MYSQLD_EXPORTER) == "no series tells its version"
+    assert await windowed(mysqld_exporter(), Source.MYSQLD_EXPORTER, missing=gone) == "no sample at the window's end"
+    assert await windowed(mysqld_exporter(), Source.MYSQLD_EXPORTER, missing=gone, coarse=True) == ONLY_DOWNSAMPLED
+    series = mysqld_exporter() | {"mysqld-exporter-server": {}}
+    assert await windowed(series, Source.MYSQLD_EXPORTER) == "no series tells its version"
 
 
 async def test_a_counter_that_fell_is_unknown_and_the_others_are_not() -> None:
-    told = peer()
-    told["mysqld-exporter-status"] |= {
+    series = mysqld_exporter()
+    series["mysqld-exporter-status"] |= {
         (STATUS_NAME.format("innodb_pages_read"),): lambda at: 5e6 - (at - BOOTED if at > GRID.points[4] else 0.0)
     }
-    found = facts(known(await windowed(told, Source.MYSQLD_EXPORTER)))
-    assert found.pool.pages_read is None
-    assert found.pool.gets == pytest.approx(9_000 * 3600)
+    window_facts = facts(known(await windowed(series, Source.MYSQLD_EXPORTER)))
+    assert window_facts.pool.pages_read is None
+    assert window_facts.pool.gets == pytest.approx(9_000 * 3600)
 
 
 async def test_a_number_below_zero_shown_as_unsigned_makes_the_size_unknown() -> None:
-    told = peer()
-    told["mysqld-exporter-pages"] |= {("misc",): 2.0**64}
-    assert known(await windowed(told, Source.MYSQLD_EXPORTER)).latest[POOLS] is None
+    series = mysqld_exporter()
+    series["mysqld-exporter-pages"] |= {("misc",): 2.0**64}
+    assert known(await windowed(series, Source.MYSQLD_EXPORTER)).latest[POOLS] is None
 
 
 async def test_the_age_of_the_checkpoint_is_mariadbs_own_or_the_distance_of_mysqls_positions() -> None:
-    async def age(told: Tellings) -> float | None:
-        return facts(known(await windowed(peer() | told, Source.MYSQLD_EXPORTER))).io.checkpoint_age_bytes
+    async def age(series: SeriesByQuery) -> float | None:
+        return facts(known(await windowed(mysqld_exporter() | series, Source.MYSQLD_EXPORTER))).io.checkpoint_age_bytes
 
     assert await age({"mysqld-exporter-current-lsn": {(): 9e6}, "mysqld-exporter-checkpoint-lsn": {(): 7e6}}) == 2e6
     assert await age({"mysqld-exporter-current-lsn": {(): 9e6}}) is None
@@ -215,8 +220,8 @@ async def test_the_age_of_the_checkpoint_is_mariadbs_own_or_the_distance_of_mysq
 
 
 async def test_two_words_for_a_setting_just_after_its_change_are_none() -> None:
-    told = own()
-    told["sidecar-settings-text"] |= {
+    series = sidecar()
+    series["sidecar-settings-text"] |= {
         ("innodb_flush_method", "fsync"): lambda at: 1.0 if at == GRID.points[4] else None,
     }
-    assert len(known(await windowed(told, Source.SIDECAR)).snapshots) == 4
+    assert len(known(await windowed(series, Source.SIDECAR)).snapshots) == 4

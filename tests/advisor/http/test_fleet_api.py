@@ -78,9 +78,9 @@ async def test_it_is_ready_after_the_first_reading(fleet: Fleet) -> None:
 
 
 async def test_programs_get_the_whole_report_and_its_age(read: Fleet) -> None:
-    said = ServedReport.model_validate_json((await read.http.get("/fleet")).text)
-    assert FleetReport.model_validate({name: getattr(said, name) for name in FleetReport.model_fields}) == REPORT
-    assert (said.age_seconds, said.every_seconds, said.problem, said.problem_since) == (90, 300, None, None)
+    served = ServedReport.model_validate_json((await read.http.get("/fleet")).text)
+    assert FleetReport.model_validate({name: getattr(served, name) for name in FleetReport.model_fields}) == REPORT
+    assert (served.age_seconds, served.every_seconds, served.problem, served.problem_since) == (90, 300, None, None)
 
 
 async def test_while_prometheus_is_away_the_last_report_says_how_old_it_is(read: Fleet) -> None:
@@ -90,9 +90,9 @@ async def test_while_prometheus_is_away_the_last_report_says_how_old_it_is(read:
     assert "ok, but no new report since 2025-11-23 12:11:30 UTC: cannot connect to prometheus:9090" in ready.text
     assert "what is shown is 12 min old" in ready.text
     for path in ("/fleet", "/advise"):
-        said = (await read.http.get(path)).json()
-        assert said["problem"] == "cannot connect to prometheus:9090: Connection refused"
-        assert (said["age_seconds"], said["problem_since"]) == (690, reports.AT + 690)
+        served = (await read.http.get(path)).json()
+        assert served["problem"] == "cannot connect to prometheus:9090: Connection refused"
+        assert (served["age_seconds"], served["problem_since"]) == (690, reports.AT + 690)
         page = (await read.http.get(path, headers=BROWSER)).text
         assert '<body class="read read-old">' in page
         assert "cannot connect to prometheus:9090: Connection refused; what is shown is" in page
@@ -131,9 +131,9 @@ async def test_advice_is_that_of_the_server_and_the_rule_that_are_asked_for(read
 
 
 async def test_of_a_server_that_was_not_asked_the_reason_is_told(read: Fleet) -> None:
-    said = (await read.http.get("/advise", params={"server": "eu/a/b/c"})).json()
-    assert (said["servers"], said["findings"], said["server"]) == (0, [], None)
-    assert said["not_asked"] == [{"servers": ["eu/a/b/c"], "reason": "HTTP 422: query would load too many samples"}]
+    served = (await read.http.get("/advise", params={"server": "eu/a/b/c"})).json()
+    assert (served["servers"], served["findings"], served["server"]) == (0, [], None)
+    assert served["not_asked"] == [{"servers": ["eu/a/b/c"], "reason": "HTTP 422: query would load too many samples"}]
     gone = (await read.http.get("/advise", params={"server": "eu/gone/db/1"})).json()
     assert gone["vanished"] == [{"server": "eu/gone/db/1", "at": reports.AT - 1800}]
     page = await read.http.get("/advise", params={"server": "eu/a/b/c"}, headers=BROWSER)
@@ -168,8 +168,8 @@ async def test_a_rule_of_a_sidecars_own_can_be_asked_for(fleet: Fleet) -> None:
     rules = (REPORT.rules[0].model_copy(update={"rule": "their-own", "title": ""}),)
     fleet.answer = REPORT.model_copy(update={"findings": (finding,), "rules": rules})
     await fleet.watch.look()
-    said = (await fleet.http.get("/advise", params={"rule": "their-own"})).json()
-    assert [finding["rule"] for finding in said["findings"]] == ["their-own"]
+    served = (await fleet.http.get("/advise", params={"rule": "their-own"})).json()
+    assert [finding["rule"] for finding in served["findings"]] == ["their-own"]
 
 
 async def test_findings_lead_to_the_rules_and_alerts_to_their_runbooks(read: Fleet) -> None:

@@ -19,9 +19,9 @@ Value = float | Callable[[float], float | None]
 
 
 def key(name: str = "db-1") -> ServerKey:
-    found = IDENTITY.server({"instance": f"{name}:9104"})
-    assert found is not None
-    return found
+    server = IDENTITY.server({"instance": f"{name}:9104"})
+    assert server is not None
+    return server
 
 
 def reader(client: PrometheusClient, selector: str = "") -> FleetReader:
@@ -30,7 +30,7 @@ def reader(client: PrometheusClient, selector: str = "") -> FleetReader:
 
 
 @dataclass
-class Told(PrometheusClient):
+class CannedPrometheus(PrometheusClient):
     """The series of servers.
 
     Attributes:
@@ -58,19 +58,19 @@ class Told(PrometheusClient):
 
     def _answer(self, text: str, points: tuple[float, ...]) -> QueryAnswer:
         self.asked.append(text)
-        found = []
+        series = []
         for query in BY_NAME.values():
             before, after = query.of(IDENTITY, "|||", GRID).split("|||", 1)
             if text.startswith(before) and text.endswith(after.rpartition("|||")[2]):
                 names = ("__name__",) if "by ($I, __name__" in query.text else ()
                 for labels, value in self.series.get(query.name, {}).items():
                     by = dict(zip((*names, *(query.labels or ())), labels, strict=True))
-                    found += [
+                    series += [
                         QuerySeries(by | {"instance": f"{server}:9104"}, self._points(value, points))
                         for server in self.servers
                         if f"{server}:9104" in text
                     ]
-        return QueryAnswer(tuple(found), ("store gateway is away",) if self.partial else (), self.partial)
+        return QueryAnswer(tuple(series), ("store gateway is away",) if self.partial else (), self.partial)
 
     def _points(self, value: Value, points: tuple[float, ...]) -> tuple[tuple[float, float], ...]:
         known = ((at, value(at) if callable(value) else value) for at in points if at not in self.missing)
