@@ -23,8 +23,8 @@ import hypothesis
 import pytest
 
 from advisor.advice import service
-from lab.servers import NAMES, PrivateServer, UnavailableHere, interrupt_on_signals, programs, start
-from tests.unavailable import give_up
+from lab.servers import NAMES, PrivateServer, interrupt_on_signals, programs, start
+from tests.unavailable import if_available
 from tests.waiting import DEADLINE
 
 EVERYDAY = ("mysql-9.7", "mariadb-11.8")
@@ -101,10 +101,7 @@ def _servers_of(item: pytest.Item) -> set[str]:
 
 
 def start_or_skip(name: str, options: Mapping[str, str]) -> PrivateServer:
-    try:
-        return start(name, options)
-    except UnavailableHere as error:
-        give_up(f"{name} is unavailable here: {error}")
+    return if_available(start, name, options)
 
 
 @pytest.fixture(scope="session")

@@ -53,7 +53,7 @@ NAMES = (
 IDENTIFIERS = tuple(
     name.rstrip()[:64].rstrip()
     for name in NAMES
-    if "\x00" not in name and all(each < "\ud800" or "\udfff" < each <= "\uffff" for each in name)
+    if "\x00" not in name and all(character < "\ud800" or "\udfff" < character <= "\uffff" for character in name)
 )
 """Those that MySQL and MariaDB take as the name of a table: of the basic multilingual plane, at most 64 characters."""
 _MOVES = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -66,5 +66,5 @@ def raw(text: str, allowed: str = "\n") -> set[str]:
         text: What a person gets to see.
         allowed: Characters that may be in it all the same.
     """
-    odd = {each for each in text if unicodedata.category(each) in _MOVES} - {*allowed, "\u200d"}
-    return odd | {"\u200d" for left, each in itertools.pairwise(text) if each == "\u200d" and left.isascii()}
+    odd = {character for character in text if unicodedata.category(character) in _MOVES} - {*allowed, "\u200d"}
+    return odd | {"\u200d" for left, character in itertools.pairwise(text) if character == "\u200d" and left.isascii()}

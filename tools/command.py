@@ -42,7 +42,7 @@ def run(
     """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_INHERITED)}
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [str(part) for part in command],
             check=False,
             cwd=folder,
@@ -55,7 +55,9 @@ def run(
         )
     except subprocess.TimeoutExpired:
         raise BuildFailed(f"{what}: no end in {seconds:.0f} s") from None
-    if done.returncode:
-        output = "see its output above" if visible else f"{done.stdout}{done.stderr}"[-_OUTPUT_CHARACTERS:].strip()
-        raise BuildFailed(f"{what}: {output or f'ended with status {done.returncode}'}")
-    return done.stdout or ""
+    if completed.returncode:
+        output = (
+            "see its output above" if visible else f"{completed.stdout}{completed.stderr}"[-_OUTPUT_CHARACTERS:].strip()
+        )
+        raise BuildFailed(f"{what}: {output or f'ended with status {completed.returncode}'}")
+    return completed.stdout or ""

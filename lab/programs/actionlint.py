@@ -28,5 +28,5 @@ def check(path: Path) -> str:
     """
     # Without shellcheck and pyflakes: whether a machine has them must not decide.
     command = [str(program()), "-oneline", "-no-color", "-shellcheck=", "-pyflakes=", str(path)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
-    return done.stdout + done.stderr
+    completed = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    return completed.stdout + completed.stderr

@@ -28,8 +28,8 @@ def check_metrics(text: str) -> str:
     Raises:
         UnavailableHere: promtool is unavailable here.
     """
-    done = _run(command(), "check", "metrics", text=text)
-    return done.stdout or (f"promtool ended with status {done.returncode}" if done.returncode else "")
+    completed = _run(command(), "check", "metrics", text=text)
+    return completed.stdout or (f"promtool ended with status {completed.returncode}" if completed.returncode else "")
 
 
 def check_rules(suite: str, *paths: Path) -> str:
@@ -38,8 +38,8 @@ def check_rules(suite: str, *paths: Path) -> str:
     Raises:
         UnavailableHere: promtool is unavailable here.
     """
-    done = _run(command(suite), "check", "rules", "--lint=all", "--lint-fatal", *map(str, paths))
-    return done.stdout if done.returncode else ""
+    completed = _run(command(suite), "check", "rules", "--lint=all", "--lint-fatal", *map(str, paths))
+    return completed.stdout if completed.returncode else ""
 
 
 def run_tests(path: Path, suite: str = OLDEST, *more: Path) -> str:
@@ -48,8 +48,8 @@ def run_tests(path: Path, suite: str = OLDEST, *more: Path) -> str:
     Raises:
         UnavailableHere: promtool is unavailable here.
     """
-    done = _run(command(suite), "test", "rules", *map(str, (path, *more)))
-    return done.stdout if done.returncode else ""
+    completed = _run(command(suite), "test", "rules", *map(str, (path, *more)))
+    return completed.stdout if completed.returncode else ""
 
 
 def create_blocks(path: Path, data: Path, suite: str = OLDEST) -> None:
@@ -60,9 +60,9 @@ def create_blocks(path: Path, data: Path, suite: str = OLDEST) -> None:
         ValueError: It refuses the text; its complaint.
     """
     kind = ("tsdb", "create-blocks-from", f"--max-block-duration={LONGEST_BLOCK}", "openmetrics")
-    done = _run(command(suite), *kind, str(path), str(data))
-    if done.returncode:
-        raise ValueError(done.stdout)
+    completed = _run(command(suite), *kind, str(path), str(data))
+    if completed.returncode:
+        raise ValueError(completed.stdout)
 
 
 def _run(command: list[str], *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:

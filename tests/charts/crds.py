@@ -45,11 +45,11 @@ _RELABELING = _object(
     action={
         "enum": [
             name
-            for each in (
+            for action in (
                 *("Replace", "Keep", "Drop", "HashMod", "LabelMap", "LabelDrop", "LabelKeep"),
                 *("Lowercase", "Uppercase", "KeepEqual", "DropEqual"),
             )
-            for name in (each, each.lower())
+            for name in (action, action.lower())
         ]
     },
     modulus={"type": "integer"},

@@ -27,7 +27,7 @@ class Chosen:
 
     def query(self, expression: str) -> str:
         """The expression with all variables replaced, as Grafana's Prometheus data source does."""
-        return _VARIABLE.sub(lambda found: self._value(found[1] or found[2]), expression)
+        return _VARIABLE.sub(lambda match: self._value(match[1] or match[2]), expression)
 
     def _value(self, name: str) -> str:
         match name:
@@ -48,9 +48,9 @@ class Chosen:
 
 def label_values(query: str) -> tuple[str, str]:
     """The series and the label in a variable's query."""
-    found = _LABEL_VALUES.fullmatch(query)
-    assert found, query
-    return found[1], found[2]
+    match = _LABEL_VALUES.fullmatch(query)
+    assert match, query
+    return match[1], match[2]
 
 
 def _escaped(value: str) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import jsonschema_rs
 import yaml  # type: ignore[import-untyped]
@@ -15,25 +15,15 @@ from kubernetes_validate import utils
 from kubernetes_validate.utils import ValidationError
 from ruamel.yaml import YAML
 
-from lab.packages.cache import UnavailableHere
 from tests.charts.crds import SCHEMAS
-from tests.unavailable import give_up
+from tests.unavailable import if_available
 from tools import chart
 from tools.command import BuildFailed
 
-T = TypeVar("T")
 Manifest = Mapping[str, Any]
 DSN = "mysql://advisor@db.shop:3306"
 KINDS = ("Deployment", "StatefulSet")
 utils.schema_contents = functools.cache(utils.schema_contents)  # it reads megabytes for each manifest
-
-
-def had(make: Callable[[], T]) -> T:
-    """helm's output, if helm is available."""
-    try:
-        return make()
-    except UnavailableHere as error:
-        give_up(f"helm is unavailable here: {error}")
 
 
 def written(values: Mapping[str, Any], **where: str) -> str:
@@ -43,13 +33,13 @@ def written(values: Mapping[str, Any], **where: str) -> str:
 
 @functools.cache
 def _written(values: str, **where: str) -> str:
-    return had(lambda: chart.template(json.loads(values), **where))
+    return if_available(chart.template, json.loads(values), **where)
 
 
 @functools.cache
 def documents() -> Mapping[Path, str]:
     """The files that tools.chart generates, with their expected content."""
-    return had(chart.documents)
+    return if_available(chart.documents)
 
 
 def rendered(values: Mapping[str, Any], **where: str) -> list[Manifest]:
@@ -91,25 +81,25 @@ def _meaning(scalar: str, version: str) -> object:
 
 def of_kind(manifests: list[Manifest], kind: str) -> Manifest:
     """The only manifest of a kind."""
-    [found] = [each for each in manifests if each["kind"] == kind]
-    return found
+    [manifest] = [manifest for manifest in manifests if manifest["kind"] == kind]
+    return manifest
 
 
 def container(manifests: list[Manifest]) -> Mapping[str, Any]:
     """The Deployment's container."""
-    [found] = of_kind(manifests, "Deployment")["spec"]["template"]["spec"]["containers"]
-    return dict(found)
+    [container] = of_kind(manifests, "Deployment")["spec"]["template"]["spec"]["containers"]
+    return dict(container)
 
 
 def pods(manifests: list[Manifest]) -> Iterator[Mapping[str, Any]]:
     """The specification of every pod in the manifests."""
-    for each in manifests:
-        if each["kind"] == "Pod":
-            yield each["spec"]
-        elif each["kind"] in KINDS:
-            yield each["spec"]["template"]["spec"]
-        elif each["kind"] == "CronJob":
-            yield each["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    for manifest in manifests:
+        if manifest["kind"] == "Pod":
+            yield manifest["spec"]
+        elif manifest["kind"] in KINDS:
+            yield manifest["spec"]["template"]["spec"]
+        elif manifest["kind"] == "CronJob":
+            yield manifest["spec"]["jobTemplate"]["spec"]["template"]["spec"]
 
 
 def problems(manifest: Manifest, kubernetes: str) -> str:
@@ -122,7 +112,7 @@ def _problems(manifest: str, kubernetes: str) -> str:
     content = json.loads(manifest)
     if content["kind"] in SCHEMAS:
         errors = jsonschema_rs.validator_for(SCHEMAS[content["kind"]]).iter_errors(content)
-        return "; ".join(f"{list(each.instance_path)}: {each.message}" for each in errors)
+        return "; ".join(f"{list(error.instance_path)}: {error.message}" for error in errors)
     try:
         utils.validate(content, kubernetes, strict=True)
     except ValidationError as error:

@@ -8,4 +8,4 @@ import re
 def anchors(page: str) -> set[str]:
     """The anchors of a page's headings."""
     headings = re.findall(r"^#+ (.*)$", page, re.MULTILINE)
-    return {re.sub(r"[^\w -]", "", each.lower()).replace(" ", "-") for each in headings}
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}

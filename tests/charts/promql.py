@@ -28,8 +28,8 @@ TARGET = frozenset({"cluster", "namespace", "job", "instance"})
 """What Prometheus adds to every series that it scrapes; the first two only where the target has them."""
 EXPOSED: Mapping[str, frozenset[str]] = {
     name: frozenset(labels) | TARGET
-    for each in (metrics, stored_history, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
-    for spec in each.SPECS.values()
+    for module in (metrics, stored_history, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
+    for spec in module.SPECS.values()
     for name, labels in _series(spec)
 }
 """The labels of each metric that the sidecar exposes."""
@@ -72,7 +72,7 @@ def labels(tree: Mapping[str, Any], known: Mapping[str, frozenset[str]]) -> froz
         case "binaryExpr":
             return _both(tree, known)
         case "call":
-            return frozenset().union(*(labels(each, known) for each in tree["args"]))
+            return frozenset().union(*(labels(argument, known) for argument in tree["args"]))
         case "numberLiteral" | "stringLiteral":
             return frozenset()
         case "parenExpr" | "unaryExpr" | "subquery":

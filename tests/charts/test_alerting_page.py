@@ -13,11 +13,11 @@ import pytest
 
 from advisor.rules import configuration
 from lab.packages import debian
-from lab.packages.cache import REPOSITORY, UnavailableHere
+from lab.packages.cache import REPOSITORY
 from lab.processes.program import PLAIN
 from lab.programs import alertmanager, promtool
 from tests.charts.pages import anchors
-from tests.unavailable import give_up, or_give_up
+from tests.unavailable import if_available, or_give_up
 from tests.waiting import wait_for
 
 PAGE = (REPOSITORY / "docs" / "alerting.md").read_text(encoding="utf-8")
@@ -31,10 +31,7 @@ def blocks(name: str) -> list[str]:
 
 
 def run(suite: str, package: str, program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
-    try:
-        command = debian.command(debian.unpacked(suite, package), program)
-    except UnavailableHere as error:
-        give_up(f"{program} is unavailable here: {error}")
+    command = if_available(debian.program, suite, package, program)
     return subprocess.run(  # noqa: S603
         [*command, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
@@ -55,8 +52,8 @@ def test_prometheus_accepts_the_configuration(suite: str, tmp_path: Path) -> Non
     [text] = blocks("prometheus.yml")
     file = tmp_path / "prometheus.yml"
     file.write_text(text)
-    done = run(suite, promtool.PACKAGE, promtool.PROGRAM, "check", "config", "--syntax-only", file)
-    assert done.returncode == 0, done.stdout
+    completed = run(suite, promtool.PACKAGE, promtool.PROGRAM, "check", "config", "--syntax-only", file)
+    assert completed.returncode == 0, completed.stdout
 
 
 @pytest.mark.system
@@ -67,10 +64,10 @@ def test_alertmanager_accepts_the_routes_and_advice_is_a_ticket(suite: str, tmp_
 
     def receiver(**labels: str) -> str:
         given = [f"{name}={value}" for name, value in labels.items()]
-        done = run(
+        completed = run(
             suite, alertmanager.PACKAGE, alertmanager.AMTOOL, "config", "routes", "test", "--config.file", file, *given
         )
-        return done.stdout.split()[-1]  # after a warning
+        return completed.stdout.split()[-1]  # after a warning
 
     assert receiver(alertname="InnoDBAdvice", severity="critical") == "tickets"
     assert receiver(alertname="InnoDBAdvice", severity="warning") == "tickets"
@@ -99,7 +96,7 @@ def test_findings_sent_by_the_sidecar_are_not_sent_again_by_prometheus(suite: st
         assert httpx.post(url, json=posted).status_code == 200
 
         def inhibited() -> list[Any]:
-            return [each["labels"] for each in httpx.get(url, **PLAIN).json() if each["status"]["inhibitedBy"]]
+            return [alert["labels"] for alert in httpx.get(url, **PLAIN).json() if alert["status"]["inhibitedBy"]]
 
         wait_for(inhibited)  # all were posted at once, so the others were judged by the same
         assert inhibited() == [scraped]

@@ -14,13 +14,13 @@ from advisor.advice import metrics as advisor_metrics
 from advisor.contract.recommendation import Severity
 from advisor.rules.rulebook import Rulebook
 from exporter.sampling import metrics as exporter_metrics
-from lab.packages.cache import REPOSITORY, UnavailableHere
+from lab.packages.cache import REPOSITORY
 from lab.programs import promtool
 from lab.programs.prometheus import NEWEST, OLDEST, Prometheus, running
 from tests.advisor.building import RULES_FOLDER, advised, captured
 from tests.charts.pages import anchors
 from tests.charts.promql import EXPOSED, EXPOSED_BY_FLEET, OF_PEER, TARGET, labels
-from tests.unavailable import give_up, or_give_up
+from tests.unavailable import if_available, or_give_up
 
 FOLDER = REPOSITORY / "charts" / "innodb-advisor" / "alerts"
 ALERTS, RECORDED = FOLDER / "innodb-advisor.rules.yaml", FOLDER / "recording.rules.yaml"
@@ -46,24 +46,17 @@ each_alert_of_all = pytest.mark.parametrize(
 )
 
 
-def said(check: Any, *arguments: object) -> str:
-    try:
-        return str(check(*arguments))
-    except UnavailableHere as error:
-        give_up(f"promtool is unavailable here: {error}")
-
-
 @pytest.mark.system
 @each_suite
 def test_promtool_finds_no_problem(suite: str) -> None:
-    assert said(promtool.check_rules, suite, *sorted(FOLDER.glob("*.yaml"))) == ""
+    assert if_available(promtool.check_rules, suite, *sorted(FOLDER.glob("*.yaml"))) == ""
 
 
 @pytest.mark.system
 @each_suite
 def test_the_promtool_cases_pass(suite: str) -> None:
     first, *more = sorted(CASES.glob("*.yaml"))
-    assert said(promtool.run_tests, first, suite, *more) == ""
+    assert if_available(promtool.run_tests, first, suite, *more) == ""
 
 
 OF_CAPTURES = {
@@ -107,27 +100,27 @@ def test_captures_of_real_servers_fire_exactly_these_alerts(
     case = {"interval": "5m", "input_series": of_captures, "promql_expr_test": [{**asked, "exp_samples": fires}]}
     file = tmp_path / "captures.yaml"
     file.write_text(json.dumps({"rule_files": [str(ALERTS)], "evaluation_interval": "5m", "tests": [case]}))
-    assert said(promtool.run_tests, file, suite) == ""
+    assert if_available(promtool.run_tests, file, suite) == ""
 
 
 @each_alert
 def test_each_alert_has_a_case_that_fires_and_one_that_does_not(alert: Any) -> None:
     tests = load(CASES / f"{alert['alert']}.yaml")["tests"]
-    firing = [each for test in tests for each in test.get("alert_rule_test", ()) if each.get("exp_alerts")]
-    assert {each["alertname"] for each in firing} == {alert["alert"]}
+    firing = [case for test in tests for case in test.get("alert_rule_test", ()) if case.get("exp_alerts")]
+    assert {case["alertname"] for case in firing} == {alert["alert"]}
     assert [test for test in tests if test["name"].startswith("silent ")]
 
 
 @pytest.mark.parametrize("path", [RECORDED, RECORDED_OF_PEER], ids=lambda path: path.name)
 def test_each_record_has_a_case(path: Path) -> None:
     cases = load(CASES / path.name.replace(".rules", ""))["tests"]
-    asked = {each["expr"] for test in cases for each in test["promql_expr_test"]}
+    asked = {case["expr"] for test in cases for case in test["promql_expr_test"]}
     assert {rule["record"] for rule in rules(path)} <= asked
 
 
 def test_each_alert_of_the_fleet_has_a_case_that_fires_and_one_that_does_not() -> None:
     tests = load(CASES / "fleet.yaml")["tests"]
-    asked = [(each["alertname"], bool(each.get("exp_alerts"))) for test in tests for each in test["alert_rule_test"]]
+    asked = [(case["alertname"], bool(case.get("exp_alerts"))) for test in tests for case in test["alert_rule_test"]]
     assert set(asked) == {(rule["alert"], fires) for rule in rules(OF_FLEET) for fires in (True, False)}
 
 
@@ -145,9 +138,9 @@ def test_each_alert_has_a_delay_a_description_and_a_runbook(alert: Any) -> None:
 
 
 def alert_metric(alert: Any) -> str:
-    found = re.search(r"innodb_\w+", alert["expr"])
-    assert found
-    return found[0]
+    match = re.search(r"innodb_\w+", alert["expr"])
+    assert match
+    return match[0]
 
 
 def test_only_a_server_that_is_down_is_critical() -> None:

@@ -46,7 +46,7 @@ VALUES: Mapping[str, Mapping[str, Any]] = {
 
 
 def namespace(name: str) -> dict[str, Any]:
-    labels = {f"pod-security.kubernetes.io/{each}": "restricted" for each in ("enforce", "warn")}
+    labels = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
@@ -86,33 +86,33 @@ NEEDED: tuple[dict[str, Any], ...] = (
 
 @pytest.fixture(scope="module")
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubernetes]:
-    shown = request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled
+    uncaptured = request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled
     with ExitStack() as stack:
-        with shown():  # how far a build of minutes is
+        with uncaptured():  # how far a build of minutes is
             started = stack.enter_context(or_give_up(kubernetes.running(tmp_path_factory.mktemp("kubernetes"))))
         for name in (OWN, OTHERS, DASHBOARDS):
             started.create(namespace(name))
         for plural in CRDS:
             [file] = go.files(*OPERATOR).glob(f"*_{plural}.yaml")
             started.create(YAML(typ="safe").load(file.read_text(encoding="utf-8")))
-        for each in NEEDED:
-            started.create(each)
+        for manifest in NEEDED:
+            started.create(manifest)
         wait_for(lambda: defined(started) and all(has_account(started, name) for name in (OWN, OTHERS)))
         yield started
 
 
 def defined(cluster: Kubernetes) -> bool:
     try:
-        found = cluster.get("/apis/monitoring.coreos.com/v1")["resources"]
+        resources = cluster.get("/apis/monitoring.coreos.com/v1")["resources"]
     except ApiRefusal:
         return False
-    return {each["name"] for each in found} >= set(CRDS)
+    return {resource["name"] for resource in resources} >= set(CRDS)
 
 
 def has_account(cluster: Kubernetes, namespace: str) -> bool:
     """Whether pods can be created there: controllers make the account that they run as."""
     listed = cluster.get(f"/api/v1/namespaces/{namespace}/serviceaccounts")["items"]
-    return "default" in {each["metadata"]["name"] for each in listed}
+    return "default" in {account["metadata"]["name"] for account in listed}
 
 
 class Release:
@@ -132,24 +132,24 @@ class Release:
         self.helm("upgrade", "advisor", str(chart.CHART), *self._values, *more, "--wait", "--timeout", "50s")
 
     def manifests(self) -> list[dict[str, Any]]:
-        return [dict(each) for each in read(self.helm("get", "manifest", "advisor"))]
+        return [dict(manifest) for manifest in read(self.helm("get", "manifest", "advisor"))]
 
     def live(self) -> dict[str, dict[str, Any]]:
         """The objects of the release by path, as the server has them."""
-        paths = [self.cluster.path(each, OWN) for each in self.manifests()]
+        paths = [self.cluster.path(manifest, OWN) for manifest in self.manifests()]
         return {path: self.cluster.get(path) for path in paths}
 
     def versions(self) -> dict[str, str]:
-        return {path: each["metadata"]["resourceVersion"] for path, each in self.live().items()}
+        return {path: manifest["metadata"]["resourceVersion"] for path, manifest in self.live().items()}
 
     def pods(self) -> list[dict[str, Any]]:
-        found = self.cluster.get(f"/api/v1/namespaces/{OWN}/pods")["items"]
-        return [each for each in found if "deletionTimestamp" not in each["metadata"]]
+        resources = self.cluster.get(f"/api/v1/namespaces/{OWN}/pods")["items"]
+        return [resource for resource in resources if "deletionTimestamp" not in resource["metadata"]]
 
     def runs(self) -> bool:
         """Whether each Deployment's pod runs."""
-        wanted = sum(each["kind"] == "Deployment" for each in self.manifests())
-        return [each["status"].get("phase") for each in self.pods()] == ["Running"] * wanted
+        deployments = sum(manifest["kind"] == "Deployment" for manifest in self.manifests())
+        return [pod["status"].get("phase") for pod in self.pods()] == ["Running"] * deployments
 
     def settle(self) -> None:
         """Wait until controllers have nothing more to write."""
@@ -163,17 +163,17 @@ class Release:
         raise AssertionError("it does not settle")
 
 
-def lost(wanted: Any, found: Any, at: str = "") -> list[str]:
+def lost(expected: Any, actual: Any, at: str = "") -> list[str]:
     """What a manifest says that the object does not, which a tool that compares both would call a drift."""
-    if isinstance(wanted, Mapping):
-        if not isinstance(found, Mapping):
+    if isinstance(expected, Mapping):
+        if not isinstance(actual, Mapping):
             return [at]
-        return [each for key, value in wanted.items() for each in lost(value, found.get(key), f"{at}.{key}")]
-    if isinstance(wanted, list):
-        if not isinstance(found, list) or len(found) != len(wanted):
+        return [path for key, value in expected.items() for path in lost(value, actual.get(key), f"{at}.{key}")]
+    if isinstance(expected, list):
+        if not isinstance(actual, list) or len(actual) != len(expected):
             return [at]
-        return [each for n, value in enumerate(wanted) for each in lost(value, found[n], f"{at}[{n}]")]
-    return [] if wanted == found else [f"{at}: {wanted!r} is {found!r}"]
+        return [path for n, value in enumerate(expected) for path in lost(value, actual[n], f"{at}[{n}]")]
+    return [] if expected == actual else [f"{at}: {expected!r} is {actual!r}"]
 
 
 @pytest.mark.parametrize("name", VALUES)
@@ -184,8 +184,8 @@ def test_a_release_is_installed_upgraded_rolled_back_and_removed(
     given = {**(YAML(typ="safe").load(text) or {}), **VALUES[name]}
     values = tmp_path / "values.json"
     values.write_text(json.dumps(given), encoding="utf-8")
-    for each in read(chart.template(given, namespace=OTHERS)):
-        cluster.create(dict(each), OTHERS, dryRun="All")  # strictly: no unknown field, no warning
+    for manifest in read(chart.template(given, namespace=OTHERS)):
+        cluster.create(dict(manifest), OTHERS, dryRun="All")  # strictly: no unknown field, no warning
     release = Release(cluster, values)
     release.install()
     wait_for(release.runs)
@@ -198,17 +198,17 @@ def test_a_release_is_installed_upgraded_rolled_back_and_removed(
     for manifest in release.manifests():
         applied = cluster.apply(manifest, OWN)
         assert cluster.apply(manifest, OWN) == applied
-    before = {each["metadata"]["uid"] for each in release.pods()}
+    before = {pod["metadata"]["uid"] for pod in release.pods()}
     release.upgrade("--set", "podLabels.upgraded=yes")
-    wait_for(lambda: before.isdisjoint(each["metadata"]["uid"] for each in release.pods()))
+    wait_for(lambda: before.isdisjoint(pod["metadata"]["uid"] for pod in release.pods()))
     release.helm("rollback", "advisor", "1", "--wait", "--timeout", "50s")
     release.settle()
-    assert {path: each.get("spec") for path, each in release.live().items()} == {
-        path: each.get("spec") for path, each in live.items()
+    assert {path: manifest.get("spec") for path, manifest in release.live().items()} == {
+        path: manifest.get("spec") for path, manifest in live.items()
     }
-    for each in live.values():
-        if each["kind"] == "CronJob":
-            succeeds(cluster, each)
+    for manifest in live.values():
+        if manifest["kind"] == "CronJob":
+            succeeds(cluster, manifest)
     release.helm("uninstall", "advisor", "--wait", "--timeout", "50s")
     for path in live:
         with pytest.raises(ApiRefusal, match=": 404: "):
@@ -230,17 +230,17 @@ def succeeds(cluster: Kubernetes, cron: Mapping[str, Any]) -> None:
     wait_for(lambda: cluster.get(cluster.path(job)).get("status", {}).get("succeeded") == 1)
 
 
-@pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda each: each.name)
+@pytest.mark.parametrize("snippet", SNIPPETS, ids=lambda snippet: snippet.name)
 def test_a_sidecar_snippet_is_admitted_and_its_pod_runs(cluster: Kubernetes, snippet: Snippet) -> None:
     secret, holder, monitor = parts(snippet)
-    for each in (secret, monitor, *([completed(holder)] if snippet.native else ())):
-        cluster.create({**each, "metadata": without_namespace(each)}, DASHBOARDS, dryRun="All")
-    made = pod(snippet)
-    made["metadata"] = {"name": snippet.name}
-    [server] = [each for each in made["spec"]["containers"] if each["name"] == "mysqld"]
-    server["securityContext"] = sidecar_of(made["spec"])["securityContext"]
-    cluster.create(made, OTHERS)
-    path = cluster.path(made, OTHERS)
+    for manifest in (secret, monitor, *([completed(holder)] if snippet.native else ())):
+        cluster.create({**manifest, "metadata": without_namespace(manifest)}, DASHBOARDS, dryRun="All")
+    manifest = pod(snippet)
+    manifest["metadata"] = {"name": snippet.name}
+    [server] = [container for container in manifest["spec"]["containers"] if container["name"] == "mysqld"]
+    server["securityContext"] = sidecar_of(manifest["spec"])["securityContext"]
+    cluster.create(manifest, OTHERS)
+    path = cluster.path(manifest, OTHERS)
     wait_for(lambda: cluster.get(path)["status"].get("phase") == "Running")
 
 

@@ -19,7 +19,8 @@ from advisor.http import web_configuration
 from advisor.rules import configuration
 from exporter.connection import target
 from tests.advisor.http.secured import hashed
-from tests.charts.manifests import DSN, container, had, of_kind, rendered
+from tests.charts.manifests import DSN, container, of_kind, rendered
+from tests.unavailable import if_available
 from tools import chart
 
 pytestmark = pytest.mark.system
@@ -45,22 +46,22 @@ def everything() -> list[Any]:
 
 
 def test_the_command_accepts_every_argument(everything: list[Any]) -> None:
-    found = parsed(container(everything)["args"])
-    assert found["listen"] == ("", 9747)
-    assert found["interval"] == 15.0
-    assert found["statement_timeout"] == 2.0  # from extraArgs
-    assert found["collect_lru_pages"] is True
-    assert found["may_read"] == 50.0
-    assert found["password_file"] == Path(f"{MOUNTED}/password/password")
-    assert found["external_url"] == "https://advisor.example.com"
-    assert found["dashboard_url"].endswith("/d/innodb-advisor-lru?var-instance=db.shop:3307&from=now-6h")
+    options = parsed(container(everything)["args"])
+    assert options["listen"] == ("", 9747)
+    assert options["interval"] == 15.0
+    assert options["statement_timeout"] == 2.0  # from extraArgs
+    assert options["collect_lru_pages"] is True
+    assert options["may_read"] == 50.0
+    assert options["password_file"] == Path(f"{MOUNTED}/password/password")
+    assert options["external_url"] == "https://advisor.example.com"
+    assert options["dashboard_url"].endswith("/d/innodb-advisor-lru?var-instance=db.shop:3307&from=now-6h")
 
 
 def test_the_command_accepts_a_sidecars_arguments() -> None:
-    made = had(lambda: chart.sidecar(values_of(chart.GOLDEN / "sidecar.values.yaml")))
-    found = parsed(made.container["args"])
-    assert found["state_dir"] == Path("/var/lib/innodb-advisor/state")
-    assert found["rules"] == Path(f"{MOUNTED}/rules")
+    sidecar = if_available(chart.sidecar, values_of(chart.GOLDEN / "sidecar.values.yaml"))
+    options = parsed(sidecar.container["args"])
+    assert options["state_dir"] == Path("/var/lib/innodb-advisor/state")
+    assert options["rules"] == Path(f"{MOUNTED}/rules")
 
 
 def test_each_pod_of_several_has_a_page_and_a_dashboard_of_its_own() -> None:
@@ -69,9 +70,9 @@ def test_each_pod_of_several_has_a_page_and_a_dashboard_of_its_own() -> None:
         "externalUrl": "https://advisor.example.com/$(POD_NAME)",
         "dashboardUrl": "https://grafana.example.com/d/innodb-advisor-lru?var-instance=$(POD_NAME):3306",
     }
-    made = container(rendered({"dsn": DSN, "extraEnv": [of_pod], **urls}))
-    assert of_pod in made["env"]
-    expanded = [each.replace("$(POD_NAME)", "mysql-0") for each in made["args"]]  # as the kubelet does
+    sidecar = container(rendered({"dsn": DSN, "extraEnv": [of_pod], **urls}))
+    assert of_pod in sidecar["env"]
+    expanded = [argument.replace("$(POD_NAME)", "mysql-0") for argument in sidecar["args"]]  # as the kubelet does
     assert parsed(expanded)["external_url"] == "https://advisor.example.com/mysql-0"
     assert parsed(expanded)["dashboard_url"].endswith("?var-instance=mysql-0:3306")
 
@@ -82,29 +83,29 @@ def test_a_removed_option_is_detected() -> None:
 
 
 def test_the_command_reads_every_variable(everything: list[Any]) -> None:
-    names = [each["name"] for each in container(everything)["env"]]
+    names = [variable["name"] for variable in container(everything)["env"]]
     assert names == [options.DSN_VARIABLE, "TZ"]
 
 
 def test_the_dsn_has_the_configured_server_and_tls(everything: list[Any]) -> None:
-    [dsn] = [each["value"] for each in container(everything)["env"] if each["name"] == options.DSN_VARIABLE]
-    found = target.from_dsn(dsn)
-    assert (found.host, found.port, found.user) == ("2001:db8::1", 3307, "innodb_advisor")
-    assert (found.mode, found.ssl_ca) == ("VERIFY_IDENTITY", f"{MOUNTED}/server-tls/ca.crt")
-    assert (found.ssl_cert, found.ssl_key) == (f"{MOUNTED}/server-tls/tls.crt", f"{MOUNTED}/server-tls/tls.key")
+    [dsn] = [variable["value"] for variable in container(everything)["env"] if variable["name"] == options.DSN_VARIABLE]
+    source = target.from_dsn(dsn)
+    assert (source.host, source.port, source.user) == ("2001:db8::1", 3307, "innodb_advisor")
+    assert (source.mode, source.ssl_ca) == ("VERIFY_IDENTITY", f"{MOUNTED}/server-tls/ca.crt")
+    assert (source.ssl_cert, source.ssl_key) == (f"{MOUNTED}/server-tls/tls.crt", f"{MOUNTED}/server-tls/tls.key")
 
 
 @pytest.mark.parametrize("dsn", ["mysql://a@db", "mysql://a@db:3306/", "mysql://a@db:3306?ssl-mode=REQUIRED"])
 def test_tls_files_are_added_to_any_dsn(dsn: str) -> None:
     values = {"dsn": dsn, "serverTLS": {"mode": "VERIFY_CA", "caConfigMap": "ca"}}
-    found = target.from_dsn(container(rendered(values))["env"][0]["value"])
-    assert (found.host, found.mode, found.ssl_ca) == ("db", "VERIFY_CA", f"{MOUNTED}/server-tls/ca.crt")
+    source = target.from_dsn(container(rendered(values))["env"][0]["value"])
+    assert (source.host, source.mode, source.ssl_ca) == ("db", "VERIFY_CA", f"{MOUNTED}/server-tls/ca.crt")
 
 
 def test_exactly_the_named_files_are_mounted(everything: list[Any]) -> None:
-    found = container(everything)
-    files = [Path(each) for each in found["args"] if each.startswith("/")]
-    mounts = {Path(each["mountPath"]) for each in found["volumeMounts"]}
+    sidecar = container(everything)
+    files = [Path(argument) for argument in sidecar["args"] if argument.startswith("/")]
+    mounts = {Path(mount["mountPath"]) for mount in sidecar["volumeMounts"]}
     named = {path.parent for path in files} | set(files)
     assert mounts - named == {
         Path("/etc/more"),
@@ -112,7 +113,7 @@ def test_exactly_the_named_files_are_mounted(everything: list[Any]) -> None:
     }  # extraVolumes, and files of the DSN
     assert all(mounts & {path, *path.parents} for path in files)
     # A file mounted with subPath would not follow its Secret or ConfigMap.
-    assert [each for each in found["volumeMounts"] if "subPath" in each] == []
+    assert [mount for mount in sidecar["volumeMounts"] if "subPath" in mount] == []
 
 
 def test_the_command_reads_the_configuration_and_the_web_configuration(tmp_path: Path) -> None:
@@ -131,7 +132,7 @@ def test_the_command_reads_the_configuration_and_the_web_configuration(tmp_path:
 
 
 def test_the_sidecar_reads_the_alertmanager_configuration(everything: list[Any], tmp_path: Path) -> None:
-    [secret] = [each for each in everything if each["metadata"]["name"].endswith("-alertmanager")]
+    [secret] = [manifest for manifest in everything if manifest["metadata"]["name"].endswith("-alertmanager")]
     path = tmp_path / "alertmanager.yml"
     path.write_bytes(base64.b64decode(secret["data"]["alertmanager.yml"]))
     assert http_configuration.load(path).content.labels == {"cluster": "eu1"}
@@ -147,6 +148,6 @@ def test_the_schema_has_every_key_of_these_files() -> None:
 
 
 def test_no_argument_or_variable_holds_a_secret(everything: list[Any]) -> None:
-    found = container(everything)
+    sidecar = container(everything)
     assert PASSWORD in EVERYTHING.read_text(encoding="utf-8")
-    assert PASSWORD not in str(found["args"]) + str(found["env"])
+    assert PASSWORD not in str(sidecar["args"]) + str(sidecar["env"])

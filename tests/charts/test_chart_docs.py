@@ -9,8 +9,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from lab.packages.cache import REPOSITORY
-from tests.charts.manifests import DSN, had, problems, rendered
+from tests.charts.manifests import DSN, problems, rendered
 from tests.charts.pages import anchors
+from tests.unavailable import if_available
 from tools import chart, docs
 
 PAGE = REPOSITORY / "docs" / "kubernetes.md"
@@ -23,10 +24,10 @@ def load(text: str) -> Any:
 
 
 @pytest.mark.system
-@pytest.mark.parametrize("example", [pytest.param(each, id=each.partition(":")[0]) for each in EXAMPLES])
+@pytest.mark.parametrize("example", [pytest.param(example, id=example.partition(":")[0]) for example in EXAMPLES])
 def test_the_chart_accepts_every_example(example: str) -> None:
     manifests = rendered({"dsn": DSN, **load(example)})
-    assert [found for each in manifests if (found := problems(each, chart.NEWEST))] == []
+    assert [problem for manifest in manifests if (problem := problems(manifest, chart.NEWEST))] == []
 
 
 @pytest.mark.system
@@ -36,11 +37,11 @@ def test_the_example_parent_chart_gives_the_shown_manifests() -> None:
     spec = "".join(
         f"  {line}\n" for line in re.sub(r"nindent (\d)", lambda n: f"nindent {int(n[1]) + 2}", pod).splitlines()
     )
-    made = had(lambda: chart.of_parent(load(values)["innodb-advisor"], f"kind: Pod\nspec:\n{spec}"))
-    [found] = [each for each in made if each["kind"] == "Pod"]
-    assert found["spec"]["initContainers"][0]["restartPolicy"] == "Always"
-    assert found["spec"]["volumes"]
-    assert {each["kind"] for each in made} == {"Pod", "PodMonitor"}
+    manifests = if_available(chart.of_parent, load(values)["innodb-advisor"], f"kind: Pod\nspec:\n{spec}")
+    [pod_manifest] = [manifest for manifest in manifests if manifest["kind"] == "Pod"]
+    assert pod_manifest["spec"]["initContainers"][0]["restartPolicy"] == "Always"
+    assert pod_manifest["spec"]["volumes"]
+    assert {manifest["kind"] for manifest in manifests} == {"Pod", "PodMonitor"}
 
 
 def test_links_resolve_to_a_file_and_heading() -> None:
@@ -63,6 +64,8 @@ def test_every_snippet_is_linked() -> None:
 
 
 def test_the_versions_are_the_tested_ones() -> None:
-    oldest, native, newest = (each.removesuffix(".0") for each in (chart.OLDEST, chart.OLDEST_NATIVE, chart.NEWEST))
+    oldest, native, newest = (
+        version.removesuffix(".0") for version in (chart.OLDEST, chart.OLDEST_NATIVE, chart.NEWEST)
+    )
     assert f"Kubernetes {oldest} or later, {native} for native sidecars" in TEXT
     assert f"of {oldest} and {newest}" in TEXT.replace("\n", " ")

@@ -10,7 +10,8 @@ import click
 import pytest
 
 from advisor.cli.fleet import fleet
-from tests.charts.manifests import DSN, Manifest, had, of_kind, read, refused, rendered
+from tests.charts.manifests import DSN, Manifest, of_kind, read, refused, rendered
+from tests.unavailable import if_available
 from tools import chart
 
 pytestmark = pytest.mark.system
@@ -27,9 +28,9 @@ def kinds(manifests: list[Manifest]) -> list[str]:
 
 
 def containers(manifests: list[Manifest], kind: str = "Deployment") -> list[Mapping[str, Any]]:
-    specs = [spec["spec"] for spec in manifests if spec["kind"] == kind]
+    specs = [manifest["spec"] for manifest in manifests if manifest["kind"] == kind]
     pods = [spec["jobTemplate"]["spec"] if kind == "CronJob" else spec for spec in specs]
-    return [spec["template"]["spec"]["containers"][0] for spec in pods]
+    return [pod["template"]["spec"]["containers"][0] for pod in pods]
 
 
 def parsed(arguments: list[str]) -> Mapping[str, Any]:
@@ -55,10 +56,12 @@ def test_a_fleet_needs_a_prometheus_only() -> None:
 def test_shards_are_disjoint_and_whole_and_each_has_its_service() -> None:
     manifests = rendered(values(shards=3))
     assert sorted(parsed(container["args"])["shard"] for container in containers(manifests)) == [(0, 3), (1, 3), (2, 3)]
-    pods = [item["spec"]["template"]["metadata"]["labels"] for item in manifests if item["kind"] == "Deployment"]
+    pods = [
+        manifest["spec"]["template"]["metadata"]["labels"] for manifest in manifests if manifest["kind"] == "Deployment"
+    ]
     for service in (manifest for manifest in manifests if manifest["kind"] == "Service"):
         selector = service["spec"]["selector"]
-        assert [selector.items() <= labels.items() for labels in pods].count(True) == 1
+        assert [selector.items() <= pod.items() for pod in pods].count(True) == 1
 
 
 def test_the_command_takes_the_arguments_of_the_golden_manifests(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,8 +74,8 @@ def test_the_command_takes_the_arguments_of_the_golden_manifests(monkeypatch: py
 
 def test_a_cronjob_writes_a_file_for_each_shard_or_to_the_log() -> None:
     job = {"kind": "CronJob", "shards": 2, "report": {"format": "markdown", "existingClaim": "reports"}}
-    options = [parsed(container["args"]) for container in containers(rendered(values(**job)), "CronJob")]
-    assert sorted(str(of_shard["to"]) for of_shard in options) == [
+    shards = [parsed(container["args"]) for container in containers(rendered(values(**job)), "CronJob")]
+    assert sorted(str(options["to"]) for options in shards) == [
         "/var/lib/innodb-advisor/reports/fleet-0.md",
         "/var/lib/innodb-advisor/reports/fleet-1.md",
     ]
@@ -100,7 +103,7 @@ def test_the_policy_lets_it_ask_prometheus_and_nobody_in_without_a_service() -> 
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "words"),
     [
         ({**values(), "deployment": {"enabled": True}}, "set deployment.enabled to false"),
         ({"deployment": {"enabled": False}, "fleet": {"enabled": True}}, "fleet.prometheus.url is required"),
@@ -116,15 +119,15 @@ def test_the_policy_lets_it_ask_prometheus_and_nobody_in_without_a_service() -> 
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_does_not_go_together_is_refused(wrong: dict[str, Any], said: str) -> None:
-    assert said in refused(wrong)
+def test_what_does_not_go_together_is_refused(wrong: dict[str, Any], words: str) -> None:
+    assert words in refused(wrong)
 
 
 def test_notes_lead_to_the_page_or_to_a_first_report() -> None:
-    template = 'kind: Notes\nsaid: {{ include "innodb-advisor.notes" (index .Subcharts "innodb-advisor") | quote }}'
+    template = 'kind: Notes\ntext: {{ include "innodb-advisor.notes" (index .Subcharts "innodb-advisor") | quote }}'
 
     def notes(**own: Any) -> str:
-        return str(of_kind(had(lambda: chart.of_parent(values(**own), template)), "Notes")["said"])
+        return str(of_kind(if_available(chart.of_parent, values(**own), template), "Notes")["text"])
 
     assert "port-forward service/shop-innodb-advisor-fleet-0 9748:9748" in notes(shards=2)
     assert "create job --from=cronjob/shop-innodb-advisor-fleet " in notes(kind="CronJob")

@@ -45,21 +45,21 @@ def labels(node: Any) -> Iterator[dict[str, Any]]:
 
 def own(manifest: Manifest) -> list[dict[str, Any]]:
     """The label mappings that name the release."""
-    return [each for each in labels(manifest) if "app.kubernetes.io/instance" in each]
+    return [mapping for mapping in labels(manifest) if "app.kubernetes.io/instance" in mapping]
 
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_release_of_any_name_keeps_its_name_everywhere(release: str) -> None:
     dashboards = {"enabled": release == LONG}  # parsing them takes long
     manifests = rendered({**EVERYTHING, "dashboards": dashboards}, release=release, namespace="on")
-    for each in manifests:
-        name = each["metadata"]["name"]
+    for manifest in manifests:
+        name = manifest["metadata"]["name"]
         assert re.fullmatch(DNS_1123, name), name
-        assert len(name) <= (63 if each["kind"] in ("Service", "Deployment") else 253)
-        assert each["metadata"]["namespace"] == "on"
-        assert {found["app.kubernetes.io/instance"] for found in own(each)} == {release}
-        assert all(isinstance(value, str) for found in own(each) for value in found.values())
-        assert problems(each, chart.NEWEST) == ""
+        assert len(name) <= (63 if manifest["kind"] in ("Service", "Deployment") else 253)
+        assert manifest["metadata"]["namespace"] == "on"
+        assert {mapping["app.kubernetes.io/instance"] for mapping in own(manifest)} == {release}
+        assert all(isinstance(value, str) for mapping in own(manifest) for value in mapping.values())
+        assert problems(manifest, chart.NEWEST) == ""
     service = of_kind(manifests, "Service")["metadata"]["name"]
     assert re.fullmatch(DNS_1035, service), service
 
@@ -91,6 +91,6 @@ def test_the_service_selects_the_deployments_pod_and_not_the_helm_test_pod() -> 
 
 def test_user_labels_do_not_change_the_selector() -> None:
     labelled = {"dsn": DSN, "podLabels": {"app.kubernetes.io/instance": "another", "team": "dba"}}
-    found = of_kind(rendered(labelled), "Deployment")["spec"]
-    assert found["selector"]["matchLabels"].items() <= found["template"]["metadata"]["labels"].items()
-    assert found["template"]["metadata"]["labels"]["team"] == "dba"
+    deployment = of_kind(rendered(labelled), "Deployment")["spec"]
+    assert deployment["selector"]["matchLabels"].items() <= deployment["template"]["metadata"]["labels"].items()
+    assert deployment["template"]["metadata"]["labels"]["team"] == "dba"

@@ -125,9 +125,9 @@ def test_a_bad_value_is_named(values: dict[str, Any], words: str) -> None:
 
 @pytest.mark.parametrize(("values", "words"), named(BY_TEMPLATE))
 def test_contradictory_values_are_named(values: dict[str, Any], words: str) -> None:
-    said = refused({"dsn": DSN, **values})
-    assert words in said
-    assert "hush" not in said
+    message = refused({"dsn": DSN, **values})
+    assert words in message
+    assert "hush" not in message
 
 
 def test_a_kubernetes_release_that_is_too_old_is_rejected() -> None:
@@ -136,18 +136,20 @@ def test_a_kubernetes_release_that_is_too_old_is_rejected() -> None:
 
 def schemas(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
     """Every key in the schema, with its subschema."""
-    for name, each in node.get("properties", {}).items():
-        yield f"{path}/{name}", each
-        yield from schemas(each, f"{path}/{name}")
+    for name, subschema in node.get("properties", {}).items():
+        yield f"{path}/{name}", subschema
+        yield from schemas(subschema, f"{path}/{name}")
 
 
 def test_the_schema_describes_every_key_and_knows_every_default() -> None:
     schema = json.loads((chart.CHART / "values.schema.json").read_text(encoding="utf-8"))
-    found = dict(schemas(schema))
-    assert [path for path, each in found.items() if len(path.split("/")) < 4 and not each.get("description")] == []
+    subschemas = dict(schemas(schema))
+    assert [
+        path for path, subschema in subschemas.items() if len(path.split("/")) < 4 and not subschema.get("description")
+    ] == []
     text = (chart.CHART / "values.yaml").read_text(encoding="utf-8")
     of_parents = {"/global", "/enabled"}
-    own = {path for path in found if path.count("/") == 1} - of_parents
+    own = {path for path in subschemas if path.count("/") == 1} - of_parents
     assert [path for path in own if f"\n{path[1:]}:" not in text] == []
 
 

@@ -59,27 +59,29 @@ class Run(Sidecar):
         self.root, self._trusting = folder / "root", trusting
         pod = of_kind(manifests, "Deployment")["spec"]["template"]["spec"]
         [self.container] = pod["containers"]
-        places = {each["name"]: self.root / each["mountPath"].lstrip("/") for each in self.container["volumeMounts"]}
+        places = {mount["name"]: self.root / mount["mountPath"].lstrip("/") for mount in self.container["volumeMounts"]}
         for volume in pod["volumes"]:
             self.lay(places[volume["name"]], files(volume, {**contents(manifests), **given}))
-        serve, listen, port, *arguments = [self._here(each) for each in self.container["args"]]
+        serve, listen, port, *arguments = [self._here(argument) for argument in self.container["args"]]
         assert (serve, listen, port) == ("serve", "--listen", ":9747")
         super().__init__(
-            folder, *arguments, env={each["name"]: self._here(each["value"]) for each in self.container["env"]}
+            folder,
+            *arguments,
+            env={variable["name"]: self._here(variable["value"]) for variable in self.container["env"]},
         )
 
     def _here(self, text: str) -> str:
-        return re.sub(rf"(?<![\w.]){MOUNTS}", lambda found: f"{self.root}{found[0]}", text)
+        return re.sub(rf"(?<![\w.]){MOUNTS}", lambda match: f"{self.root}{match[0]}", text)
 
     def _serving(self) -> object:
         return re.search(r"serving on (https?://127\.0\.0\.1:\d+)/", self.log()) or self.process.poll() is not None
 
-    def lay(self, place: Path, wanted: Mapping[str, bytes]) -> None:
+    def lay(self, place: Path, contents: Mapping[str, bytes]) -> None:
         """Lay out files like the kubelet: links through ``..data``, which it swaps on changes."""
         place.mkdir(parents=True, exist_ok=True)
         version = place / f"..{len(list(place.iterdir()))}"
         version.mkdir()
-        for name, content in wanted.items():
+        for name, content in contents.items():
             (version / name).write_bytes(content)
             if not (place / name).is_symlink():
                 (place / name).symlink_to(f"..data/{name}")
@@ -98,25 +100,27 @@ class Run(Sidecar):
 
 def contents(manifests: list[Manifest]) -> dict[str, dict[str, bytes]]:
     """The content of Secrets and ConfigMaps, by name."""
-    found = {}
-    for each in manifests:
-        if each["kind"] == "Secret":
-            found[each["metadata"]["name"]] = {key: base64.b64decode(text) for key, text in each["data"].items()}
-        elif each["kind"] == "ConfigMap":
-            found[each["metadata"]["name"]] = {key: text.encode() for key, text in each["data"].items()}
-    return found
+    by_name = {}
+    for manifest in manifests:
+        if manifest["kind"] == "Secret":
+            by_name[manifest["metadata"]["name"]] = {
+                key: base64.b64decode(text) for key, text in manifest["data"].items()
+            }
+        elif manifest["kind"] == "ConfigMap":
+            by_name[manifest["metadata"]["name"]] = {key: text.encode() for key, text in manifest["data"].items()}
+    return by_name
 
 
-def files(volume: Mapping[str, Any], known: Mapping[str, Mapping[str, bytes]]) -> dict[str, bytes]:
+def files(volume: Mapping[str, Any], sources: Mapping[str, Mapping[str, bytes]]) -> dict[str, bytes]:
     """The files of a volume."""
-    found: dict[str, bytes] = {}
+    content: dict[str, bytes] = {}
     for source in volume.get("projected", {}).get("sources", [volume]):
         for kind in ("secret", "configMap"):
             if kind in source:
-                held = known[source[kind].get("secretName") or source[kind]["name"]]
+                held = sources[source[kind].get("secretName") or source[kind]["name"]]
                 items = source[kind].get("items", [{"key": key, "path": key} for key in held])
-                found |= {item["path"]: held[item["key"]] for item in items}
-    return found
+                content |= {item["path"]: held[item["key"]] for item in items}
+    return content
 
 
 @pytest.fixture(scope="module")
@@ -153,8 +157,8 @@ def test_probes_report_it_alive_but_not_ready_without_its_server(run: Run) -> No
 
 
 def test_rules_and_suppressions_come_from_the_configmaps(run: Run) -> None:
-    found = run.get(f"/rules/{RULE.stem}")
-    assert found.status_code == 200, found.text
+    answer = run.get(f"/rules/{RULE.stem}")
+    assert answer.status_code == 200, answer.text
 
 
 def test_the_state_folder_can_be_created_in_the_volume(run: Run) -> None:
@@ -167,8 +171,8 @@ def test_helm_test_reaches_it_over_tls(run: Run) -> None:
     script, url, how, metric = test["args"]
     assert (url, how, metric) == ("https://shop-innodb-advisor:9747", "https", "innodb_up")
     command = [sys.executable, "-c", script, run.url, how, metric]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False)  # noqa: S603
-    assert done.stdout == f"{run.url} is healthy and has metrics\n", done.stderr
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=False)  # noqa: S603
+    assert completed.stdout == f"{run.url} is healthy and has metrics\n", completed.stderr
 
 
 def test_its_password_is_in_no_argument(run: Run) -> None:
@@ -179,9 +183,9 @@ def test_its_password_is_in_no_argument(run: Run) -> None:
 def test_a_rule_changed_in_the_configmap_takes_effect_without_a_new_pod(run: Run) -> None:
     changed = {**VALUES, "rules": {**VALUES["rules"], "another.yaml": RULE.read_text().replace(RULE.stem, "another")}}
     [volume] = [
-        each
-        for each in of_kind(rendered(changed), "Deployment")["spec"]["template"]["spec"]["volumes"]
-        if each["name"] == "innodb-advisor-rules"
+        volume
+        for volume in of_kind(rendered(changed), "Deployment")["spec"]["template"]["spec"]["volumes"]
+        if volume["name"] == "innodb-advisor-rules"
     ]
     run.lay(run.root / "etc/innodb-advisor/rules", files(volume, contents(rendered(changed))))
 

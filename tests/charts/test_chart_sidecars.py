@@ -13,14 +13,15 @@ from advisor.cli.serve import serve
 from exporter.connection import target
 from lab.packages.cache import REPOSITORY
 from tests.charts.crds import SCHEMAS
-from tests.charts.manifests import documents, had, problems, read
+from tests.charts.manifests import documents, problems, read
+from tests.unavailable import if_available
 from tools import chart
 from tools.command import BuildFailed
 from tools.snippets import SNIPPETS, Snippet
 
 pytestmark = pytest.mark.system
 
-each_snippet = pytest.mark.parametrize("snippet", [pytest.param(each, id=each.name) for each in SNIPPETS])
+each_snippet = pytest.mark.parametrize("snippet", [pytest.param(snippet, id=snippet.name) for snippet in SNIPPETS])
 Way = tuple[str | int, ...]
 POOL: Way = ("spec", "keyspaces", 0, "partitionings", 0, "equal", "shardTemplate", "tabletPools", 0)
 WAYS: Mapping[str, tuple[Way, Way]] = {
@@ -58,10 +59,13 @@ def pod(snippet: Snippet) -> dict[str, Any]:
 
 
 def sidecar_of(spec: Mapping[str, Any]) -> dict[str, Any]:
-    [found] = [
-        each for kind in ("initContainers", "containers") for each in spec.get(kind, ()) if each["name"] != "mysqld"
+    [container] = [
+        container
+        for kind in ("initContainers", "containers")
+        for container in spec.get(kind, ())
+        if container["name"] != "mysqld"
     ]
-    return dict(found)
+    return dict(container)
 
 
 @each_snippet
@@ -71,7 +75,7 @@ def test_a_snippet_equals_the_charts_output(snippet: Snippet) -> None:
 
 
 def test_docs_sidecars_has_no_other_file() -> None:
-    assert {path.stem for path in chart.SIDECARS.iterdir()} == {each.name for each in SNIPPETS} == set(WAYS)
+    assert {path.stem for path in chart.SIDECARS.iterdir()} == {snippet.name for snippet in SNIPPETS} == set(WAYS)
 
 
 @each_snippet
@@ -86,28 +90,28 @@ def test_kubernetes_accepts_the_pod(snippet: Snippet) -> None:
 
 
 def test_a_native_sidecar_is_rejected_before_kubernetes_1_29() -> None:
-    [native] = [each for each in SNIPPETS if each.native]
+    [native] = [snippet for snippet in SNIPPETS if snippet.native]
     assert problems(pod(native), "1.27.0")
     with pytest.raises(BuildFailed, match=r"sidecar\.native needs Kubernetes 1\.29, and this is v1\.28\.0"):
-        had(lambda: chart.sidecar({}, native=True, kubernetes="1.28.0"))
-    assert had(lambda: chart.sidecar({}, kubernetes="1.28.0")).container["name"] == "innodb-advisor"
+        if_available(chart.sidecar, {}, native=True, kubernetes="1.28.0")
+    assert if_available(chart.sidecar, {}, kubernetes="1.28.0").container["name"] == "innodb-advisor"
 
 
 @each_snippet
 def test_the_sidecar_does_not_affect_its_pods_readiness(snippet: Snippet) -> None:
-    found = sidecar_of(pod(snippet)["spec"])
-    assert "readinessProbe" not in found
-    assert {"startupProbe", "livenessProbe"} <= set(found)
-    assert "/readyz" not in str(found)
+    sidecar = sidecar_of(pod(snippet)["spec"])
+    assert "readinessProbe" not in sidecar
+    assert {"startupProbe", "livenessProbe"} <= set(sidecar)
+    assert "/readyz" not in str(sidecar)
 
 
 @each_snippet
 def test_the_command_accepts_the_sidecars_arguments(snippet: Snippet) -> None:
-    found = sidecar_of(pod(snippet)["spec"])
-    name, *arguments = found["args"]
+    sidecar = sidecar_of(pod(snippet)["spec"])
+    name, *arguments = sidecar["args"]
     assert name == "serve"
     serve.make_context(name, list(arguments))
-    [dsn] = [each["value"] for each in found["env"] if each["name"] == "INNODB_ADVISOR_DSN"]
+    [dsn] = [variable["value"] for variable in sidecar["env"] if variable["name"] == "INNODB_ADVISOR_DSN"]
     assert target.from_dsn(dsn).address == "127.0.0.1:3306"
 
 
@@ -115,13 +119,14 @@ def test_the_command_accepts_the_sidecars_arguments(snippet: Snippet) -> None:
 def test_a_snippet_is_complete(snippet: Snippet) -> None:
     secret, holder, monitor = parts(snippet)
     _, volumes = (at(holder, way) for way in WAYS[snippet.name])
-    assert [each["secret"]["secretName"] for each in volumes] == [secret["metadata"]["name"]]
-    assert set(secret["stringData"]) == {item["key"] for each in volumes for item in each["secret"]["items"]}
-    found = sidecar_of(pod(snippet)["spec"])
+    assert [volume["secret"]["secretName"] for volume in volumes] == [secret["metadata"]["name"]]
+    assert set(secret["stringData"]) == {item["key"] for volume in volumes for item in volume["secret"]["items"]}
+    sidecar = sidecar_of(pod(snippet)["spec"])
     [endpoint] = monitor["spec"]["podMetricsEndpoints"]
-    assert endpoint["port"] == found["ports"][0]["name"] != "metrics"  # most of these pods have another exporter's
+    assert endpoint["port"] == sidecar["ports"][0]["name"] != "metrics"  # most of these pods have another exporter's
     assert monitor["spec"]["selector"] == {"matchLabels": dict(snippet.labels)}
-    assert [each["targetLabel"] for each in endpoint["relabelings"]] == ["instance"]  # a pod's address changes
+    # Not the pod's address, which changes.
+    assert [relabeling["targetLabel"] for relabeling in endpoint["relabelings"]] == ["instance"]
     text = (chart.SIDECARS / f"{snippet.name}.yaml").read_text(encoding="utf-8")
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     for grant in re.findall(r"^GRANT .*;$", readme, re.MULTILINE)[:3]:
@@ -132,7 +137,7 @@ def test_a_snippet_is_complete(snippet: Snippet) -> None:
 
 @pytest.mark.parametrize("name", ["percona-server", "oracle-mysql-operator", "moco", "vitess"])
 def test_a_misplaced_sidecar_is_detected(name: str) -> None:
-    [snippet] = [each for each in SNIPPETS if each.name == name]
+    [snippet] = [snippet for snippet in SNIPPETS if snippet.name == name]
     holder = parts(snippet)[1]
     schema = jsonschema_rs.validator_for(SCHEMAS[holder["kind"]])
     assert schema.is_valid(holder)
@@ -152,15 +157,15 @@ def test_a_parent_chart_gets_the_container_its_volumes_and_their_sources() -> No
         "prometheusRule": {"enabled": True},
         "dashboards": {"enabled": True},
     }
-    made = had(lambda: chart.sidecar(values, native=True))
-    assert made.container["name"] == "advisor"
-    assert made.container["restartPolicy"] == "Always"
-    assert not {"runAsUser", "runAsGroup"} & set(made.container["securityContext"])
-    kinds = {each["kind"] for each in made.others}
+    sidecar = if_available(chart.sidecar, values, native=True)
+    assert sidecar.container["name"] == "advisor"
+    assert sidecar.container["restartPolicy"] == "Always"
+    assert not {"runAsUser", "runAsGroup"} & set(sidecar.container["securityContext"])
+    kinds = {manifest["kind"] for manifest in sidecar.others}
     assert kinds == {"Secret", "ConfigMap", "PrometheusRule"}
-    own = {each["metadata"]["name"] for each in made.others}
-    mounted = {each["name"] for each in made.container["volumeMounts"]}
-    assert {each["name"] for each in made.volumes} == mounted - {"run"}
-    for volume in made.volumes:
+    own = {manifest["metadata"]["name"] for manifest in sidecar.others}
+    mounted = {mount["name"] for mount in sidecar.container["volumeMounts"]}
+    assert {volume["name"] for volume in sidecar.volumes} == mounted - {"run"}
+    for volume in sidecar.volumes:
         name = volume.get("secret", {}).get("secretName") or volume.get("configMap", {}).get("name")
         assert name is None or name in own

@@ -109,8 +109,8 @@ ROWS = list(pairwise())
 
 
 def test_every_pair_of_choices_is_tried() -> None:
-    keys = [set(each) for choices in CHOICES.values() for each in choices]
-    assert len({key for each in keys for key in each}) > 25
+    keys = [set(choice) for choices in CHOICES.values() for choice in choices]
+    assert len({key for choice in keys for key in choice}) > 25
     tried = set().union(*(_pairs(row) for row in ROWS))
     assert len(tried) == sum(len(a) * len(b) for a, b in itertools.combinations(CHOICES.values(), 2))
 
@@ -119,25 +119,25 @@ def test_every_pair_of_choices_is_tried() -> None:
 def test_every_choice_is_valid_and_as_confined_as_by_default(row: Mapping[str, int]) -> None:
     manifests = rendered(values(row))
     for kubernetes in KUBERNETES:
-        assert [found for each in manifests if (found := problems(each, kubernetes))] == []
+        assert [problem for manifest in manifests if (problem := problems(manifest, kubernetes))] == []
     assert [confined(pod) for pod in pods(manifests)] == [confined(pod) for pod in pods(rendered({"dsn": DSN}))]
     _hangs_together(manifests, values(row))
 
 
 def confined(pod: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The security contexts of a pod and of its containers, without the users, which values may change."""
-    contexts = [each["securityContext"] for each in (pod, *pod["containers"])]
-    return [{key: value for key, value in each.items() if key not in USERS} for each in contexts]
+    contexts = [part["securityContext"] for part in (pod, *pod["containers"])]
+    return [{key: value for key, value in context.items() if key not in USERS} for context in contexts]
 
 
 def _hangs_together(manifests: list[Any], chosen: Mapping[str, Any]) -> None:
     """Check that each mounted Secret and ConfigMap is the user's or the chart's, and that each mount has a volume."""
-    own = {(each["kind"], each["metadata"]["name"]) for each in manifests}
+    own = {(manifest["kind"], manifest["metadata"]["name"]) for manifest in manifests}
     assert len(own) == len(manifests)
     pod = of_kind(manifests, "Deployment")["spec"]["template"]["spec"]
-    volumes = {each["name"]: each for each in pod.get("volumes", ())}
+    volumes = {volume["name"]: volume for volume in pod.get("volumes", ())}
     mounts = container(manifests).get("volumeMounts", ())
-    assert sorted(volumes) == sorted(each["name"] for each in mounts)
+    assert sorted(volumes) == sorted(mount["name"] for mount in mounts)
     given = str(chosen)
     for volume in volumes.values():
         for source in volume.get("projected", {}).get("sources", [volume]):
@@ -145,8 +145,8 @@ def _hangs_together(manifests: list[Any], chosen: Mapping[str, Any]) -> None:
                 if kind in source:
                     name = source[kind].get("secretName") or source[kind]["name"]
                     assert (key, name) in own or f"'{name}'" in given
-    used = [each for each in own if each[0] in ("Secret", "ConfigMap") and "-dashboard-" not in each[1]]
-    assert [name for _, name in used if f"'{name}'" not in str(pod)] == []
+    used = [name for kind, name in own if kind in ("Secret", "ConfigMap") and "-dashboard-" not in name]
+    assert [name for name in used if f"'{name}'" not in str(pod)] == []
 
 
 @pytest.mark.parametrize("kubernetes", KUBERNETES)
@@ -171,9 +171,9 @@ def test_probes_use_the_web_configurations_scheme() -> None:
         ({"existingSecret": "web", "probe": "http"}, "HTTP"),
     ]
     for web, how in cases:
-        found = container(rendered({"dsn": DSN, "webConfig": web}))
+        sidecar = container(rendered({"dsn": DSN, "webConfig": web}))
         for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
-            asked = found[probe]
+            asked = sidecar[probe]
             assert ("tcp" if "tcpSocket" in asked else asked["httpGet"]["scheme"]) == how, web
 
 
@@ -190,8 +190,8 @@ def test_the_password_is_a_file_for_any_key(values: dict[str, Any], name: str, k
     manifests = rendered({"dsn": DSN, **values})
     [volume] = of_kind(manifests, "Deployment")["spec"]["template"]["spec"]["volumes"]
     assert volume["secret"] == {"secretName": name, "items": [{"key": key, "path": "password"}]}
-    own = [each for each in manifests if each["kind"] == "Secret"]
-    assert [list(each["data"]) for each in own] == ([[key]] if "password" in values else [])
+    own = [manifest for manifest in manifests if manifest["kind"] == "Secret"]
+    assert [list(manifest["data"]) for manifest in own] == ([[key]] if "password" in values else [])
 
 
 @pytest.mark.parametrize(
@@ -216,16 +216,16 @@ def test_scraped_metrics_and_the_sidecars_alerts_have_the_same_instance(
     assert options.server_alerts(where, Links("http://a")).instance == instance
     for kind, endpoints in (("podMonitor", "podMetricsEndpoints"), ("serviceMonitor", "endpoints")):
         given = {**values, kind: {"enabled": True, "relabelings": [{"targetLabel": "team", "replacement": "dba"}]}}
-        found = of_kind(rendered(given), f"{kind[0].upper()}{kind[1:]}")["spec"][endpoints][0]["relabelings"]
-        assert [each["targetLabel"] for each in found] == ["instance", "team"]
-        assert found[0]["replacement"].replace("$1", "the-pod") == instance
-        assert ("sourceLabels" in found[0]) == ("$1" in found[0]["replacement"])
+        relabelings = of_kind(rendered(given), f"{kind[0].upper()}{kind[1:]}")["spec"][endpoints][0]["relabelings"]
+        assert [relabeling["targetLabel"] for relabeling in relabelings] == ["instance", "team"]
+        assert relabelings[0]["replacement"].replace("$1", "the-pod") == instance
+        assert ("sourceLabels" in relabelings[0]) == ("$1" in relabelings[0]["replacement"])
 
 
 def test_a_changed_machine_restarts_the_pod_and_a_changed_suppression_does_not() -> None:
     def annotations(**config: Any) -> Any:
-        found = of_kind(rendered({"dsn": DSN, "config": config}), "Deployment")
-        return found["spec"]["template"]["metadata"].get("annotations", {})
+        deployment = of_kind(rendered({"dsn": DSN, "config": config}), "Deployment")
+        return deployment["spec"]["template"]["metadata"].get("annotations", {})
 
     with_four = annotations(server={"cores": 4})
     assert with_four != annotations(server={"cores": 8})
@@ -238,12 +238,12 @@ def test_a_changed_machine_restarts_the_pod_and_a_changed_suppression_does_not()
 )
 def test_the_policy_allows_only_the_necessary_connections(dsn: str, port: int) -> None:
     alertmanager = {"urls": ["https://alerts.example.com/prefix", "http://a:9093", "http://b:9093", "http://c"]}
-    found = of_kind(
+    policy = of_kind(
         rendered({"dsn": dsn, "networkPolicy": {"enabled": True}, "alertmanager": alertmanager}), "NetworkPolicy"
     )
-    spec = found["spec"]
+    spec = policy["spec"]
     assert spec["policyTypes"] == ["Ingress", "Egress"]
-    egress = [[(each["protocol"], each["port"]) for each in rule["ports"]] for rule in spec["egress"]]
+    egress = [[(port["protocol"], port["port"]) for port in rule["ports"]] for rule in spec["egress"]]
     assert egress == [
         [("UDP", 53), ("TCP", 53)],
         [("TCP", port)],

@@ -23,7 +23,8 @@ from lab.programs import promtool
 from lab.programs.prometheus import Prometheus
 from tests.charts.grafana import Chosen, label_values
 from tests.charts.promql import EXPOSED, labels
-from tests.charts.test_alerts import RECORDED, rules, said
+from tests.charts.test_alerts import RECORDED, rules
+from tests.unavailable import if_available
 from tools.dashboards import registry
 from tools.dashboards.board import panels, queries
 from tools.docs import links
@@ -31,8 +32,8 @@ from tools.docs import links
 MODELS = registry.models()
 KINDS = {
     spec.name: spec.kind
-    for each in (snapshot_metrics, stored_history, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
-    for spec in each.SPECS.values()
+    for module in (snapshot_metrics, stored_history, advisor_metrics, curve_metrics, ledger_metrics, alerting_metrics)
+    for spec in module.SPECS.values()
 }
 CHOSEN = Chosen(
     {"cluster": ".*", "namespace": ".*", "job": ".+", "instance": ["db-1:9747", "db-2:9747"], "datasource": "any"},
@@ -59,10 +60,10 @@ def parse(prometheus: Prometheus) -> Parse:
 @pytest.fixture(scope="module")
 def known(prometheus: Prometheus) -> Mapping[str, frozenset[str]]:
     """The labels of each exposed or recorded metric."""
-    found = dict(EXPOSED)
+    known = dict(EXPOSED)
     for rule in rules(RECORDED):
-        found[rule["record"]] = labels(prometheus.parse(rule["expr"]), found)
-    return found
+        known[rule["record"]] = labels(prometheus.parse(rule["expr"]), known)
+    return known
 
 
 def expressions(uid: str) -> list[str]:
@@ -70,32 +71,32 @@ def expressions(uid: str) -> list[str]:
     model = MODELS[uid]
     asked = [target["expr"] for _, target in queries(model)]
     asked += [event["expr"] for event in model["annotations"]["list"]]
-    return asked + [label_values(each["query"]["query"])[0] for each in variables(uid)]
+    return asked + [label_values(variable["query"]["query"])[0] for variable in variables(uid)]
 
 
 def variables(uid: str) -> list[Mapping[str, Any]]:
     """The variables of a dashboard whose values are asked for."""
-    return [each for each in MODELS[uid]["templating"]["list"] if each["type"] == "query"]
+    return [variable for variable in MODELS[uid]["templating"]["list"] if variable["type"] == "query"]
 
 
 def selectors(tree: Any, function: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The selectors of a syntax tree, each with the function applied to it."""
     if isinstance(tree, list):
-        for each in tree:
-            yield from selectors(each, function)
+        for node in tree:
+            yield from selectors(node, function)
     elif isinstance(tree, dict):
         if tree.get("type") in {"vectorSelector", "matrixSelector"}:
             yield function, tree
         within = tree["func"]["name"] if tree.get("type") == "call" else function
-        for each in tree.values():
-            yield from selectors(each, within)
+        for node in tree.values():
+            yield from selectors(node, within)
 
 
 def named(tree: Any) -> Iterator[tuple[set[str], set[str]]]:
     """The labels that each part of a syntax tree names, and the metrics of which one must have them."""
     if isinstance(tree, list):
-        for each in tree:
-            yield from named(each)
+        for node in tree:
+            yield from named(node)
     elif isinstance(tree, dict):
         metrics = {selector["name"] for _, selector in selectors(tree)}
         match tree.get("type"):
@@ -105,8 +106,8 @@ def named(tree: Any) -> Iterator[tuple[set[str], set[str]]]:
                 yield set(tree["grouping"]), metrics
             case "binaryExpr" if tree["matching"]:
                 yield {*tree["matching"]["labels"], *tree["matching"]["include"]}, metrics
-        for each in tree.values():
-            yield from named(each)
+        for node in tree.values():
+            yield from named(node)
 
 
 def test_the_charts_files_and_their_page_equal_the_codes_output() -> None:
@@ -116,7 +117,7 @@ def test_the_charts_files_and_their_page_equal_the_codes_output() -> None:
 def test_every_dashboard_is_on_the_page_and_its_links_resolve() -> None:
     page = registry.PAGE.read_text(encoding="utf-8")
     assert [uid for uid in MODELS if f"<!-- {uid}: " not in page] == []
-    assert [each for each in links(page) if not (registry.PAGE.parent / each).exists()] == []
+    assert [link for link in links(page) if not (registry.PAGE.parent / link).exists()] == []
 
 
 @each_dashboard
@@ -188,12 +189,12 @@ def test_series_filter_by_job_and_instance_and_rates_use_counters_and_the_rate_i
     for expression in expressions(uid):
         assert set(re.findall(r"(\w+)\((?:timestamp\()?[^[(]*\[(.*?)\]", expression)) <= WINDOWS
         for function, selector in selectors(parse(expression)):
-            name, matched = selector["name"], {each["name"]: each["value"] for each in selector["matchers"]}
-            wanted = {"cluster": ".*", "namespace": ".*", "job": ".+", "instance": "(db-1:9747|db-2:9747)"}
-            if expression in {label_values(each["query"]["query"])[0] for each in variables(uid)}:
-                assert matched.items() <= ({"__name__": "innodb_up"} | wanted).items(), expression
+            name, matched = selector["name"], {matcher["name"]: matcher["value"] for matcher in selector["matchers"]}
+            matchers = {"cluster": ".*", "namespace": ".*", "job": ".+", "instance": "(db-1:9747|db-2:9747)"}
+            if expression in {label_values(variable["query"]["query"])[0] for variable in variables(uid)}:
+                assert matched.items() <= ({"__name__": "innodb_up"} | matchers).items(), expression
             else:
-                assert wanted.items() <= matched.items(), expression
+                assert matchers.items() <= matched.items(), expression
             assert (function == "rate") == (KINDS.get(name) == "counter" and name not in SELDOM), expression
 
 
@@ -212,7 +213,7 @@ RESTARTS: Mapping[str, tuple[str, list[int]]] = {
 
 @pytest.mark.system
 def test_a_restart_is_marked_when_the_server_is_seen_again(tmp_path: Path) -> None:
-    marks = next(each["expr"] for each in MODELS["innodb-advisor-lru"]["annotations"]["list"])
+    marks = next(annotation["expr"] for annotation in MODELS["innodb-advisor-lru"]["annotations"]["list"])
     series = 'innodb_server_uptime_seconds{job="innodb",instance="db-1:9747"}'
     cases = [
         {
@@ -232,18 +233,18 @@ def test_a_restart_is_marked_when_the_server_is_seen_again(tmp_path: Path) -> No
     ]
     file = tmp_path / "restarts.yaml"
     file.write_text(json.dumps({"tests": cases}))
-    assert said(promtool.run_tests, file, promtool.OLDEST) == ""
+    assert if_available(promtool.run_tests, file, promtool.OLDEST) == ""
 
 
 @each_dashboard
 def test_it_has_variables_for_data_source_and_target_and_links_to_the_others(uid: str) -> None:
     model = MODELS[uid]
-    names = [each["name"] for each in model["templating"]["list"]]
+    names = [variable["name"] for variable in model["templating"]["list"]]
     assert names == ["datasource", "cluster", "namespace", "job", "instance"]
-    assert [each["name"] for each in variables(uid)] == names[1:]
-    assert all(each["multi"] for each in variables(uid))
+    assert [variable["name"] for variable in variables(uid)] == names[1:]
+    assert all(variable["multi"] for variable in variables(uid))
     # All of a label that no target has must match the series without it.
-    assert {each["name"]: each["allValue"] for each in variables(uid)} == {
+    assert {variable["name"]: variable["allValue"] for variable in variables(uid)} == {
         "cluster": ".*",
         "namespace": ".*",
         "job": ".+",
@@ -259,13 +260,13 @@ def test_severities_have_their_colours_wherever_they_are_shown() -> None:
     def colours(panel: Mapping[str, Any], severity: str) -> set[str]:
         """The colours that a panel's overrides give to a severity: a line's own, or a text's in a table."""
         overrides = panel["fieldConfig"]["overrides"]
-        own = [each["properties"] for each in overrides if each["matcher"]["options"] == severity]
-        texts = [each["properties"] for each in overrides if each["matcher"]["options"] == "Severity"]
-        lines = {each["value"]["fixedColor"] for some in own for each in some if each["id"] == "color"}
-        mapped = [each["value"] for some in texts for each in some if each["id"] == "mappings"]
-        return lines | {mapping["options"][severity]["color"] for some in mapped for mapping in some}
+        own = [override["properties"] for override in overrides if override["matcher"]["options"] == severity]
+        texts = [override["properties"] for override in overrides if override["matcher"]["options"] == "Severity"]
+        lines = {field["value"]["fixedColor"] for fields in own for field in fields if field["id"] == "color"}
+        mapped = [field["value"] for fields in texts for field in fields if field["id"] == "mappings"]
+        return lines | {mapping["options"][severity]["color"] for mappings in mapped for mapping in mappings}
 
-    shown = [
+    coloured = [
         panel
         for model in MODELS.values()
         for panel in panels(model)
@@ -273,9 +274,9 @@ def test_severities_have_their_colours_wherever_they_are_shown() -> None:
         and (panel["type"] == "table" or "{{severity}}" in panel["targets"][0].get("legendFormat", ""))
         and panel["title"] != "Instances"  # counts findings of all severities
     ]
-    assert {panel["title"] for panel in shown} == {"Advice", "Findings by severity"}
-    for panel in shown:
-        assert {each: colours(panel, each) for each in Severity} == {
+    assert {panel["title"] for panel in coloured} == {"Advice", "Findings by severity"}
+    for panel in coloured:
+        assert {severity: colours(panel, severity) for severity in Severity} == {
             "critical": {"red"},
             "warning": {"orange"},
             "info": {"blue"},

@@ -61,21 +61,21 @@ def asked(watched: Prometheus, expression: str) -> list[Sample]:
 
 
 def panel(title: str) -> Mapping[str, Any]:
-    [found] = [target for shown, target in queries(MODELS["innodb-advisor-lru"]) if shown == title]
-    return found
+    [target] = [target for heading, target in queries(MODELS["innodb-advisor-lru"]) if heading == title]
+    return target
 
 
 def test_the_lines_are_ranked_once_over_the_range(watched: Prometheus) -> None:
     def ranked_by_step() -> bool:
         by_step = asked(watched, f"topk({SHOWN}, innodb_index_resident_pages)")
-        return len(by_step) > SHOWN and any(len(each.values) < SECONDS for each in by_step)
+        return len(by_step) > SHOWN and any(len(series.values) < SECONDS for series in by_step)
 
     wait_for(ranked_by_step)
     ranked = asked(watched, panel("Resident part of each index")["expr"])
     assert len(ranked) == SHOWN
-    assert all(len(each.values) > SECONDS for each in ranked)
+    assert all(len(series.values) > SECONDS for series in ranked)
     # They are the ones that were the largest at some step, in bytes.
-    peaks = {each.labels["table"]: max(value for _, value in each.values) for each in ranked}
+    peaks = {series.labels["table"]: max(value for _, value in series.values) for series in ranked}
     assert min(peaks.values()) >= (INDEXES - SHOWN) * 16384
     assert max(peaks.values()) == INDEXES * 16384
 

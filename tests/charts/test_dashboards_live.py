@@ -56,7 +56,7 @@ Case = tuple[str, dict[str, Any]]
 def lacking(target: Mapping[str, Any], series: Sequence[prometheus.Sample]) -> set[str]:
     """The labels in a legend or annotation text that no series has."""
     names = re.findall(r"\{\{(\w+)\}\}", target.get("legendFormat", "") + target.get("textFormat", ""))
-    return set(names) - {label for each in series for label in each.labels}
+    return set(names) - {label for sample in series for label in sample.labels}
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Watched:
             series = self.server.query(expression, now)
         else:
             series = self.server.query_range(expression, start, end, STEP)
-        series = [each for each in series if any(math.isfinite(value) for _, value in each.values)]
+        series = [sample for sample in series if any(math.isfinite(value) for _, value in sample.values)]
         return [] if lacking(target, series) else series
 
 
@@ -160,8 +160,8 @@ def _buffer_and_merge(connection: "pymysql.Connection[Any]") -> None:
 def _sidecar(server: PrivateServer, folder: Path) -> Iterator[str]:
     """A sidecar for a server, with every option that adds metrics; its address."""
     rules, state = folder / "rules", folder / "state"
-    for each in (rules, state):
-        each.mkdir()
+    for directory in (rules, state):
+        directory.mkdir()
     for rule_id in ("breaking", "unwanted"):
         write_rule(rules, id=rule_id, **UNLIKE[rule_id])
     saves = {"quantity": "pages", "predicted": 0, "read_bytes_saved_per_second": "1048576.0"}
@@ -258,15 +258,15 @@ def test_only_a_change_of_a_setting_is_marked_with_its_value(watched: Watched) -
 
 def test_every_variable_has_values_to_choose_from(watched: Watched) -> None:
     of_all = {name: {value} for name, value in PLACE.items()}
-    wanted = {"job": {JOB, PLAIN}, "instance": set(watched.chosen.values["instance"]), **of_all}
+    expected = {"job": {JOB, PLAIN}, "instance": set(watched.chosen.values["instance"]), **of_all}
 
     def complete(query: str) -> bool:
         series, label = label_values(query)
-        found = watched.server.query(f"count by ({label}) ({watched.chosen.query(series)})")
+        samples = watched.server.query(f"count by ({label}) ({watched.chosen.query(series)})")
         # The job itself chooses among all; a target without the label is no value to choose.
-        return {each.labels[label] for each in found if label in each.labels} == wanted[label]
+        return {series.labels[label] for series in samples if label in series.labels} == expected[label]
 
-    all_come_true({title: functools.partial(complete, each["query"]["query"]) for title, each in _variables()})
+    all_come_true({title: functools.partial(complete, variable["query"]["query"]) for title, variable in _variables()})
 
 
 def test_it_shows_targets_with_and_without_the_labels_of_a_cluster(watched: Watched) -> None:
@@ -274,7 +274,9 @@ def test_it_shows_targets_with_and_without_the_labels_of_a_cluster(watched: Watc
 
     def shown(job: str, **chosen: str) -> set[tuple[str | None, str]]:
         only = replace(watched, chosen=replace(watched.chosen, values={**watched.chosen.values, "job": job, **chosen}))
-        return {(each.labels.get("cluster"), each.labels["job"]) for each in wait_for(lambda: only.answer(target))}
+        return {
+            (sample.labels.get("cluster"), sample.labels["job"]) for sample in wait_for(lambda: only.answer(target))
+        }
 
     assert shown(".+") == {("eu1", JOB), (None, PLAIN)}
     assert shown(PLAIN) == {(None, PLAIN)}
@@ -286,7 +288,7 @@ LINKED = [case for case in _targets() if "page_info" in case[1]["expr"]]
 
 def test_findings_and_servers_link_to_the_page_and_findings_to_their_place_on_it(watched: Watched) -> None:
     for title, target in LINKED:
-        urls = {each.labels["url"] for each in wait_for(functools.partial(watched.answer, target))}
+        urls = {sample.labels["url"] for sample in wait_for(functools.partial(watched.answer, target))}
         if "rule, subject" in target["expr"]:
             assert all(re.fullmatch(PAGE + "/#[0-9a-f]{16}", url) for url in urls), title
         else:
@@ -313,12 +315,12 @@ def test_every_link_of_a_table_to_the_page_has_an_address() -> None:
 
 def test_sums_over_instances_equal_the_recording_rules(watched: Watched) -> None:
     def values(expression: str) -> dict[frozenset[tuple[str, str]], float]:
-        return {frozenset(each.labels.items()): each.value for each in watched.server.query(expression)}
+        return {frozenset(sample.labels.items()): sample.value for sample in watched.server.query(expression)}
 
     def same(expression: str) -> bool:  # a finding may appear between a rule evaluation and a scrape
         recorded = all(watched.server.query(record) for record in re.findall(_RECORD, expression))
-        shown = values(expression)
-        return recorded and bool(shown) and shown == values(re.sub(_RECORD, "nothing_of_this_name", expression))
+        samples = values(expression)
+        return recorded and bool(samples) and samples == values(re.sub(_RECORD, "nothing_of_this_name", expression))
 
     queries = {title: watched.chosen.query(target["expr"]) for title, target in _targets()}
     events = {title: functools.partial(same, query) for title, query in queries.items() if re.search(_RECORD, query)}

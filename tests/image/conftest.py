@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 
 from lab.packages import cache
-from lab.packages.cache import UnavailableHere
 from tests.image.containers import Container
-from tests.unavailable import give_up
+from tests.unavailable import if_available
 from tools import prepare
 from tools.image import builders
 from tools.image.builders import Builder
@@ -32,18 +31,15 @@ class Built:
     base: str
 
     def inspected(self, name: str) -> dict[str, Any]:
-        found: list[dict[str, Any]] = json.loads(self.podman.run("image", "inspect", name))
-        return found[0]
+        images: list[dict[str, Any]] = json.loads(self.podman.run("image", "inspect", name))
+        return images[0]
 
 
 @pytest.fixture(scope="session")
 def built() -> Iterator[Built]:
     with cache.lock(cache.folder() / "images" / ".tests.lock"):  # one session at a time, so that cleaning up is safe
-        try:
-            builders.tidy()
-            buildah, podman, base = prepare.image()
-        except UnavailableHere as error:
-            give_up(f"the image can't be built here: {error}")
+        if_available(builders.tidy)
+        buildah, podman, base = if_available(prepare.image)
         yield Built(buildah, podman, prepare.IMAGE, base)
         builders.tidy()
 

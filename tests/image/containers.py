@@ -52,16 +52,16 @@ class Container:
         self._id = podman.run("run", *once, *CONFINED, *options, image, *arguments).strip()
         self.pid = int(self._pid_file.read_text())
 
-    def said(self, *streams: str) -> str:
+    def output(self, *streams: str) -> str:
         """Its output so far, from `stdout`, `stderr` or both."""
         lines = (line.split(" ", 3) for line in self._log.read_text().splitlines())
         return "\n".join(line[3] for line in lines if not streams or line[1] in streams)
 
     def url(self) -> str:
         """Its URL, once it serves."""
-        found = wait_for(lambda: re.search(r"serving on (http://127\.0\.0\.1:\d+)/", self.said()) or self.ended())
-        assert isinstance(found, re.Match), self.said()
-        return str(found[1])
+        match = wait_for(lambda: re.search(r"serving on (http://127\.0\.0\.1:\d+)/", self.output()) or self.ended())
+        assert isinstance(match, re.Match), self.output()
+        return str(match[1])
 
     def get(self, path: str, **options: Any) -> httpx.Response:
         return httpx.get(self.url() + path, timeout=DEADLINE, **options)

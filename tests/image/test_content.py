@@ -44,7 +44,7 @@ def added(files: tuple[Mapping[str, os.stat_result], Mapping[str, os.stat_result
             getattr(one, name) == getattr(other, name) for name in ("st_mode", "st_uid", "st_size", "st_mtime_ns")
         )
 
-    return {path: found for path, found in image.items() if not alike(found, base.get(path))}
+    return {path: status for path, status in image.items() if not alike(status, base.get(path))}
 
 
 def test_it_adds_at_most_150_mb_to_its_base(built: Built) -> None:
@@ -93,7 +93,7 @@ def test_it_holds_the_package_and_its_rules_and_nothing_else_of_the_repository(
     assert ours == {path.stem for path in (REPOSITORY / "rules").glob("*.yaml")}
     for page in ("builtin_rules/proofs.md", "alerting/alerting.md"):  # shown at /rules/{id} and /runbooks/{alert}
         assert [path for path in added if path.endswith(f"/site-packages/advisor/{page}")], page
-    top = {path.split("/", 1)[0] for path, found in added.items() if stat.S_ISREG(found.st_mode)}
+    top = {path.split("/", 1)[0] for path, status in added.items() if stat.S_ISREG(status.st_mode)}
     assert top <= {"opt", "usr", "etc", "run"}
     assert not [path for path in added if re.search(r"(^|/)(\.git|\.venv|\.cache|src|build)(/|$)", path)]
 
@@ -105,10 +105,10 @@ def test_it_holds_the_license(trees: tuple[Path, Path]) -> None:
 
 def test_every_importable_module_has_byte_code(files: tuple[Mapping[str, os.stat_result], object]) -> None:
     not_imported = re.compile(r"/(test|tests|idlelib|tkinter|turtledemo|lib2to3|dist-packages)/")
-    found = [path for path in files[0] if "/lib/python3" in path and not not_imported.search(path)]
-    sources = {path for path in found if path.endswith(".py")}
+    paths = [path for path in files[0] if "/lib/python3" in path and not not_imported.search(path)]
+    sources = {path for path in paths if path.endswith(".py")}
     byte_code = re.compile(r"__pycache__/([^/]+)\.cpython-\d+\.pyc$")
-    compiled = {byte_code.sub(r"\1.py", path) for path in found if byte_code.search(path)}
+    compiled = {byte_code.sub(r"\1.py", path) for path in paths if byte_code.search(path)}
     assert len(sources) > 1000
     assert not sources - compiled
 
@@ -116,9 +116,9 @@ def test_every_importable_module_has_byte_code(files: tuple[Mapping[str, os.stat
 def test_no_file_is_setuid_or_world_writable(added: Mapping[str, os.stat_result]) -> None:
     odd = [
         path
-        for path, found in added.items()
-        if not stat.S_ISLNK(found.st_mode)
-        and (found.st_mode & (stat.S_ISUID | stat.S_ISGID) or (found.st_mode & stat.S_IWOTH) or found.st_uid)
+        for path, status in added.items()
+        if not stat.S_ISLNK(status.st_mode)
+        and (status.st_mode & (stat.S_ISUID | stat.S_ISGID) or (status.st_mode & stat.S_IWOTH) or status.st_uid)
     ]
     assert not odd
 
@@ -130,11 +130,11 @@ def test_it_has_no_trace_of_the_build(
     assert [path for path in added if path.endswith(".pem")] == [
         path for path in added if path.endswith("site-packages/certifi/cacert.pem")
     ]
-    said = json.dumps(built.inspected(built.tag)) + built.podman.run("history", "--no-trunc", built.tag)
+    metadata = json.dumps(built.inspected(built.tag)) + built.podman.run("history", "--no-trunc", built.tag)
     words = [TRUSTED_HOST, "/etc/pip", sys.prefix, *re.findall(r"URIs: \w+://([^/\s]+)", debian.source("stable"))]
-    assert not [word for word in words if word in said]
+    assert not [word for word in words if word in metadata]
     marks = [TRUSTED_HOST.encode(), str(REPOSITORY).encode() + b"/"]
-    regular = [path for path, found in added.items() if stat.S_ISREG(found.st_mode)]
+    regular = [path for path, status in added.items() if stat.S_ISREG(status.st_mode)]
     assert not [path for path in regular if any(mark in (trees[0] / path).read_bytes() for mark in marks)]
 
 

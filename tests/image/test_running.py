@@ -94,18 +94,18 @@ def test_by_default_it_serves_at_9747_and_on_sigterm_saves_its_history_and_exits
     state = tmp_path / "state"
     state.mkdir()
     state.chmod(0o777)
-    dsn, kept = "INNODB_ADVISOR_DSN=mysql://root@/?socket=/mysqld.sock", "INNODB_ADVISOR_STATE_DIR=/state"
+    dsn, state_dir = "INNODB_ADVISOR_DSN=mysql://root@/?socket=/mysqld.sock", "INNODB_ADVISOR_STATE_DIR=/state"
     # Its own network with only a loopback address: it reaches the server by socket.
     places = [f"--volume={server.socket}:/mysqld.sock", f"--volume={state}:/state"]
-    told = [f"--env={text}" for text in (dsn, kept, "PYTHONVERBOSE=1")]
-    container = containers(options=["--network=none", *places, *told])
-    wait_for(lambda: "serving on" in container.said())
+    variables = [f"--env={text}" for text in (dsn, state_dir, "PYTHONVERBOSE=1")]
+    container = containers(options=["--network=none", *places, *variables])
+    wait_for(lambda: "serving on" in container.output())
     look = "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9747/metrics').read().decode())"
     up = wait_for(
         lambda: re.search(r"^innodb_up (\S+)", container.from_its_network(sys.executable, "-c", look), re.MULTILINE)
     )
     assert float(up[1]) == 1
-    loaded = re.findall(r"^# code object from '([^']+)'", container.said(), re.MULTILINE)
+    loaded = re.findall(r"^# code object from '([^']+)'", container.output(), re.MULTILINE)
     assert len(loaded) > 200
     assert not [
         path for path in loaded if not path.endswith(".pyc")
@@ -119,12 +119,12 @@ def test_by_default_it_serves_at_9747_and_on_sigterm_saves_its_history_and_exits
 
 def test_check_prints_the_same_in_a_container(server: PrivateServer, containers: Containers) -> None:
     checked = containers("check", "--dsn", server.dsn)
-    assert checked.status() == 0, checked.said()
-    assert server.version in checked.said("stdout")
+    assert checked.status() == 0, checked.output()
+    assert server.version in checked.output("stdout")
 
 
 def test_it_speaks_to_people(containers: Containers) -> None:
     version, rule = containers("--version"), containers("rules", "show", "blind-spot")
-    assert (version.status(), rule.status()) == (0, 0), (version.said(), rule.said())
-    assert __version__ in version.said("stdout")
-    assert "blind-spot" in rule.said("stdout")
+    assert (version.status(), rule.status()) == (0, 0), (version.output(), rule.output())
+    assert __version__ in version.output("stdout")
+    assert "blind-spot" in rule.output("stdout")

@@ -91,8 +91,8 @@ class Connected:
         return {name.lower(): value for name, value in self.rows("SHOW GLOBAL VARIABLES")}
 
     def read(self, setting: str) -> SettingValue | None:
-        found = self.rows(f"SHOW GLOBAL VARIABLES LIKE '{setting}'")
-        return SETTINGS[setting].read(found[0][1] if found else None)
+        rows = self.rows(f"SHOW GLOBAL VARIABLES LIKE '{setting}'")
+        return SETTINGS[setting].read(rows[0][1] if rows else None)
 
     def becomes(self, setting: str, value: SettingValue) -> bool:
         """Whether a setting has that value at once; for a pool and a redo log, which take their time, wait for it."""
@@ -106,8 +106,8 @@ class Connected:
 
     def resize_status(self) -> str:
         """What the server says of the pool's last change of size."""
-        found = self.rows("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'")
-        return str(found[0][1]) if found else ""
+        rows = self.rows("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'")
+        return str(rows[0][1]) if rows else ""
 
     def set(self, setting: str, value: SettingValue) -> bool:
         """Whether the server takes a value as it stands."""
@@ -125,9 +125,9 @@ class Connected:
         finally:
             after = self.printed()
             changed = {
-                name: found
+                name: value
                 for name in SETTINGS
-                if before.get(name) != after.get(name) and (found := SETTINGS[name].read(before[name])) is not None
+                if before.get(name) != after.get(name) and (value := SETTINGS[name].read(before[name])) is not None
             }
             for name, value in [*changed.items()] * 2:  # some are held within others
                 self.set(name, value)
@@ -136,10 +136,10 @@ class Connected:
 
 @pytest.fixture
 def connected(server: PrivateServer) -> Iterator[Connected]:
-    found = Connected(server)
-    with found.left_as_found():
-        yield found
-    found.close()
+    connected = Connected(server)
+    with connected.left_as_found():
+        yield connected
+    connected.close()
 
 
 def those_of(identity: Server, *, dynamic: bool | None = None) -> dict[str, Setting]:
@@ -168,12 +168,12 @@ def test_a_server_has_the_defaults_that_its_version_is_said_to_have(connected: C
     spelled = {"TRUE": "ON", "FALSE": "OFF", "(No default value)": ""}
     checked = 0
     for name, setting in those_of(connected.identity).items():
-        said = setting.entry.default.on(connected.identity.family, connected.identity.version)
-        assert said is not None, name
-        if said == COMPUTED:
+        default = setting.entry.default.on(connected.identity.family, connected.identity.version)
+        assert default is not None, name
+        if default == COMPUTED:
             continue
         text = helped[name.replace("_", "-")].strip()
-        assert setting.read(spelled.get(text, text)) == said, name
+        assert setting.read(spelled.get(text, text)) == default, name
         checked += 1
     assert checked >= 20
 
@@ -195,7 +195,7 @@ def test_a_server_takes_the_extremes_and_words_and_nothing_beyond(connected: Con
         if name in BOUNDED_BY:
             assert connected.set(*BOUNDED_BY[name])
         least, most = setting.minimum_on(connected.identity), setting.maximum_on(connected.identity)
-        taken: list[SettingValue] = [each for each in (least, most) if each is not None]
+        taken: list[SettingValue] = [bound for bound in (least, most) if bound is not None]
         taken += setting.words_on(connected.identity)
         refused: list[SettingValue] = [] if setting.kind == "number" else ["nonsense"]
         refused += [] if not least else [least - 1]
@@ -215,7 +215,7 @@ Advised = tuple[Snapshot, tuple[Change, ...]]
 @functools.cache
 def advised() -> list[Advised]:
     """The changes of every finding of every case of every rule, and each alternative, once; and to whom."""
-    found: dict[tuple[tuple[str, object], ...], Advised] = {}
+    changes_by_value: dict[tuple[tuple[str, object], ...], Advised] = {}
     for rule in check.load(RULES):
         patient = rule.with_budget(execution.BUDGET_SECONDS)
         for case in (case for case in cases.load(rule) if case.expect):
@@ -223,9 +223,12 @@ def advised() -> list[Advised]:
             for finding in evaluation.advise([patient], window).recommendations:
                 for changes in (finding.changes, *((other.change,) for other in finding.alternatives)):
                     if changes:
-                        found[tuple((change.setting, change.to) for change in changes)] = window.latest, changes
-    assert found
-    return list(found.values())
+                        changes_by_value[tuple((change.setting, change.to) for change in changes)] = (
+                            window.latest,
+                            changes,
+                        )
+    assert changes_by_value
+    return list(changes_by_value.values())
 
 
 def possible(connected: Connected, changes: tuple[Change, ...]) -> Iterator[Change]:
@@ -286,13 +289,15 @@ def test_every_change_that_the_rules_advise_is_taken_and_taken_back(connected: C
 
 
 def persist(connected: Connected, change: Change) -> None:
-    known = SETTINGS[change.setting].entry
-    assert bool(change.persist) == (connected.identity.set_persist and known.persisted), change
+    entry = SETTINGS[change.setting].entry
+    assert bool(change.persist) == (connected.identity.set_persist and entry.persisted), change
     for statement in change.persist:
         connected.rows(statement)
-        kept = dict(connected.rows("SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.persisted_variables"))
+        persisted = dict(
+            connected.rows("SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.persisted_variables")
+        )
         connected.rows(f"RESET PERSIST {change.setting}")
-        assert SETTINGS[change.setting].read(kept[change.setting]) == change.to, change
+        assert SETTINGS[change.setting].read(persisted[change.setting]) == change.to, change
 
 
 def test_what_only_a_restart_applies_is_kept_for_it_where_that_can_be(connected: Connected) -> None:
@@ -324,17 +329,19 @@ def test_an_option_file_takes_what_only_a_restart_applies(
         if setting not in lines and setting not in NOT_TRIED:
             lines[setting] = {"": made(connected, setting, another(connected, setting))}
     connected.close()
-    for together in zip_longest(*(each.values() for each in lines.values())):
-        wanted = {change.setting: change for change in together if change is not None}
-        server.restart(dict(change.config.split(" = ", 1) for change in wanted.values()))
+    for together in zip_longest(*(line.values() for line in lines.values())):
+        changes_together = {change.setting: change for change in together if change is not None}
+        server.restart(dict(change.config.split(" = ", 1) for change in changes_together.values()))
         restarted = Connected(server)
-        assert {each: restarted.read(each) for each in wanted} == {each: change.to for each, change in wanted.items()}
+        assert {setting: restarted.read(setting) for setting in changes_together} == {
+            setting: change.to for setting, change in changes_together.items()
+        }
         restarted.close()
 
 
 def another(connected: Connected, name: str) -> SettingValue:
     """A value to try that a setting does not have."""
-    setting, found = SETTINGS[name], connected.read(name)
+    setting, current = SETTINGS[name], connected.read(name)
     least = setting.minimum_on(connected.identity) or 0
     choices: tuple[SettingValue, ...] = (*setting.words_on(connected.identity), least, 2 * least)
-    return next(choice for choice in choices if choice != found)
+    return next(choice for choice in choices if choice != current)

@@ -85,21 +85,21 @@ def served(played: PlayedScenario) -> list[Pass]:
 
 @of([*SERIAL, *BESIDE_LOOKUPS])
 def test_both_models_have_the_lists_of_a_real_server(played: PlayedScenario) -> None:
-    for said, was in zip(page_exact(played), played.passes, strict=True):
-        assert said.pages_read == pytest.approx(was.pages_read, abs=OWN_PAGES)
-        assert said.made_young == pytest.approx(was.made_young, abs=OWN_PAGES)
-        assert said.old_pages == pytest.approx(was.old_pages, abs=OWN_PAGES)
-    draws = DRAWS * sum(was.pages_read for was in played.passes) if "h" in played.scenario.sizes() else 0.0
-    for said, was in zip(served(played), played.passes, strict=True):
-        assert said.pages_read == pytest.approx(was.pages_read, abs=OWN_PAGES + draws)
-        assert said.old_pages == pytest.approx(was.old_pages, abs=OWN_PAGES)
+    for modelled, measured in zip(page_exact(played), played.passes, strict=True):
+        assert modelled.pages_read == pytest.approx(measured.pages_read, abs=OWN_PAGES)
+        assert modelled.made_young == pytest.approx(measured.made_young, abs=OWN_PAGES)
+        assert modelled.old_pages == pytest.approx(measured.old_pages, abs=OWN_PAGES)
+    draws = DRAWS * sum(measured.pages_read for measured in played.passes) if "h" in played.scenario.sizes() else 0.0
+    for modelled, measured in zip(served(played), played.passes, strict=True):
+        assert modelled.pages_read == pytest.approx(measured.pages_read, abs=OWN_PAGES + draws)
+        assert modelled.old_pages == pytest.approx(measured.old_pages, abs=OWN_PAGES)
 
 
 @of(HELD)
 def test_a_table_that_the_old_sublist_holds_is_read_once_beside_a_free_list(played: PlayedScenario) -> None:
     for predicted in (page_exact(played), served(played)):
-        for said, was in zip(predicted, played.passes, strict=True):
-            assert said.pages_read == pytest.approx(was.pages_read, abs=OWN_PAGES)
+        for modelled, measured in zip(predicted, played.passes, strict=True):
+            assert modelled.pages_read == pytest.approx(measured.pages_read, abs=OWN_PAGES)
 
 
 @of(PARALLEL)

@@ -60,12 +60,12 @@ def test_the_advised_value_holds_the_table_although_pages_at_the_tail_are_dirty(
         scan(connection, "archive")
         for _ in range(3):
             one_round()
-        [found] = advised(server, one_round, 3)
-        assert found.effect is not None
-        assert found.effect.now is not None
-        assert found.effect.error is not None
-        assert found.effect.now > 0.9 * PAGES
-        execute(server, found.changes[0].apply[0])
+        [recommendation] = advised(server, one_round, 3)
+        assert recommendation.effect is not None
+        assert recommendation.effect.now is not None
+        assert recommendation.effect.error is not None
+        assert recommendation.effect.now > 0.9 * PAGES
+        execute(server, recommendation.changes[0].apply[0])
         for _ in range(2):
             one_round()
         read = []
@@ -74,4 +74,4 @@ def test_the_advised_value_holds_the_table_although_pages_at_the_tail_are_dirty(
             scan(connection, "orders")
             read.append(pages_read(server) - before)
             one_round()
-        assert max(read) <= found.effect.predicted + found.effect.error * found.effect.now
+        assert max(read) <= recommendation.effect.predicted + recommendation.effect.error * recommendation.effect.now

@@ -39,14 +39,14 @@ QUICK = {
 
 async def passes(server: PrivateServer) -> list[Snapshot]:
     """A collection before the first and after each pass; the last ones find nothing of the table in the pool."""
-    sampler, found = Sampler(from_dsn(server.dsn), interval=0.001), []
+    sampler, snapshots = Sampler(from_dsn(server.dsn), interval=0.001), []
     with server.connect() as connection:
         settle(connection)
         for _ in range(3):
             scan(connection, "orders")
             await asyncio.sleep(0.05)
         try:
-            found.append(await sampler.collect())
+            snapshots.append(await sampler.collect())
             for number in range(CACHED + READ):
                 if number == CACHED:  # a job makes the pages of another table young; nobody asks for them again
                     for first in range(1, OTHER_PAGES, 200):
@@ -55,10 +55,10 @@ async def passes(server: PrivateServer) -> list[Snapshot]:
                             await asyncio.sleep(0.02)
                     execute(server, "SET GLOBAL innodb_old_blocks_time = 3600000")  # no pause makes a page young
                 await asyncio.to_thread(scan, connection, "orders")
-                found.append(await sampler.collect())
+                snapshots.append(await sampler.collect())
         finally:
             await sampler.close()
-    return found
+    return snapshots
 
 
 def dated(snapshot: Snapshot, number: int, began: float) -> Snapshot:
@@ -79,13 +79,17 @@ def test_a_table_that_is_read_whole_for_seven_minutes_is_found(start_server: Cal
         for table, pages in (("orders", PAGES), ("archive", OTHER_PAGES)):
             make_table(connection, table, pages)
     server.restart()
-    found = asyncio.run(passes(server))
-    history = [dated(each, number, found[0].at) for number, each in enumerate(found)]
+    snapshots = asyncio.run(passes(server))
+    history = [dated(snapshot, number, snapshots[0].at) for number, snapshot in enumerate(snapshots)]
     patient = [rule.with_budget(BUDGET_SECONDS) for rule in rules() if rule.id == SCAN]
     window = Window.of(history, 3600)
     assert SCAN not in [finding.rule for finding in evaluation.advise(patient, window).recommendations]
-    said = [each for judged in judge(patient, window) for each in judged.evaluations]
-    [late] = [each.verdict for each in said if each.rule == SCAN and isinstance(each.verdict, Recommendation)]
+    evaluations = [evaluation for judged in judge(patient, window) for evaluation in judged.evaluations]
+    [late] = [
+        evaluation.verdict
+        for evaluation in evaluations
+        if evaluation.rule == SCAN and isinstance(evaluation.verdict, Recommendation)
+    ]
     assert late.trend == "worse"
     assert late.watched_seconds == 300.0
     began = history[CACHED].at

@@ -104,8 +104,10 @@ def filled(start_server: Start, name: str) -> PrivateServer:
 def following(model: PoolModel, pct: int, rounds: int) -> list[float]:
     """The model's prediction of pages read in the first rounds after the change."""
     workload = replace(model.today.workload, lookups=model.lookups[0])
-    found = run(workload, model.today.pool, (Settings(old_blocks_pct=pct), workload))
-    passes = [each for each in found.passes if each.object in ("shop.orders", LOOKED_UP)][-2 * ROUNDS :]
+    simulated = run(workload, model.today.pool, (Settings(old_blocks_pct=pct), workload))
+    passes = [
+        simulated_pass for simulated_pass in simulated.passes if simulated_pass.object in ("shop.orders", LOOKED_UP)
+    ][-2 * ROUNDS :]
     return [a.pages_read + b.pages_read for a, b in zip(passes[::2], passes[1::2], strict=True)][:rounds]
 
 
@@ -129,10 +131,10 @@ def test_with_a_hot_set_a_round_reads_to_five_percent_what_was_predicted(
     today = sum(map(sum, load.read[-4:])) / 4
 
     load.set(innodb_old_blocks_pct=60)
-    read = [sum(each) for each in load.rounds(5)]
+    read = [sum(round_) for round_ in load.rounds(5)]
     assert sum(read) / 5 == pytest.approx(sum(following(model, 60, 5)) / 5, abs=0.05 * today)
 
     load.set(innodb_old_blocks_pct=95)
     load.rounds(12)  # table and hot set settle; in which round depends on the pool's content
-    read = [sum(each) for each in load.rounds(3)]
+    read = [sum(round_) for round_ in load.rounds(3)]
     assert sum(read) / 3 == pytest.approx(following(model, 95, ROUNDS)[-1], abs=0.05 * today)

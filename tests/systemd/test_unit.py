@@ -31,10 +31,10 @@ CAPTURE = REPOSITORY / "tests/captures/mysql-9.7/repeated-scan/recording.jsonl.g
 
 def settings() -> Mapping[str, str]:
     """The unit's settings; lines of the same name follow each other."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for name, value in re.findall(r"^(\w+)=(.*)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE):
-        found[name] = f"{found[name]} {value}" if name in found else value
-    return found
+        by_name[name] = f"{by_name[name]} {value}" if name in by_name else value
+    return by_name
 
 
 def analyze(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -52,22 +52,22 @@ def test_systemd_takes_the_unit(tmp_path: Path) -> None:
     text = UNIT.read_text(encoding="utf-8").replace("/opt/innodb-advisor/bin/innodb-advisor", sys.executable)
     copy = tmp_path / UNIT.name
     copy.write_text(re.sub(r"^Documentation=.*\n", "", text, flags=re.MULTILINE), encoding="utf-8")
-    done = analyze("verify", "--man=no", "--generators=no", "--recursive-errors=no", str(copy))
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    completed = analyze("verify", "--man=no", "--generators=no", "--recursive-errors=no", str(copy))
+    assert (completed.returncode, completed.stdout + completed.stderr) == (0, "")
 
 
 def test_a_misspelt_setting_would_be_found(tmp_path: Path) -> None:
     copy = tmp_path / UNIT.name
     copy.write_text(UNIT.read_text(encoding="utf-8").replace("ProtectHome=", "ProtectHouse="), encoding="utf-8")
-    done = analyze("verify", "--man=no", "--generators=no", "--recursive-errors=no", str(copy))
-    assert "ProtectHouse" in done.stdout + done.stderr
+    completed = analyze("verify", "--man=no", "--generators=no", "--recursive-errors=no", str(copy))
+    assert "ProtectHouse" in completed.stdout + completed.stderr
 
 
 def test_it_is_little_exposed() -> None:
     limit = f"--threshold={round(MOST_EXPOSED * 10)}"
-    done = analyze("security", "--offline=true", "--no-pager", limit, str(UNIT))
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "Overall exposure level" in done.stdout
+    completed = analyze("security", "--offline=true", "--no-pager", limit, str(UNIT))
+    assert completed.returncode == 0, completed.stdout[-3000:]
+    assert "Overall exposure level" in completed.stdout
 
 
 @contextmanager
@@ -118,11 +118,11 @@ def started(tmp_path: Path, *wrapper: str, recording: Path | None = None) -> Ite
             preexec_fn=confine,  # noqa: PLW1509 - what systemd does there, too
         )
         try:
-            found = wait_for(
+            match = wait_for(
                 lambda: re.search(r"serving on (http://127\.0\.0\.1:\d+)/", log.read_text()) or process.poll()
             )
-            assert isinstance(found, re.Match), log.read_text()
-            yield str(found[1])
+            assert isinstance(match, re.Match), log.read_text()
+            yield str(match[1])
         finally:
             process.terminate()
             process.wait(DEADLINE)
@@ -142,18 +142,18 @@ def allowed() -> set[str]:
     calls: set[str] = set()
     for line in re.findall(r"^SystemCallFilter=(.*)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE):
         named = line.lstrip("~").split()
-        found = set[str]().union(*(_calls(each) if each.startswith("@") else {each} for each in named))
-        calls = calls - found if line.startswith("~") else calls | found
+        group = set[str]().union(*(_calls(name) if name.startswith("@") else {name} for name in named))
+        calls = calls - group if line.startswith("~") else calls | group
     return calls
 
 
 def _calls(group: str) -> set[str]:
-    done = analyze("syscall-filter", "--no-pager", group)
-    assert done.returncode == 0, done.stderr
-    found: set[str] = set()
-    for name in re.findall(r"^    ([@\w-]+)$", done.stdout, re.MULTILINE):
-        found |= _calls(name) if name.startswith("@") else {name}
-    return found
+    listing = analyze("syscall-filter", "--no-pager", group)
+    assert listing.returncode == 0, listing.stderr
+    calls: set[str] = set()
+    for name in re.findall(r"^    ([@\w-]+)$", listing.stdout, re.MULTILINE):
+        calls |= _calls(name) if name.startswith("@") else {name}
+    return calls
 
 
 def test_the_filter_lets_a_server_of_http_through_and_no_administration() -> None:
@@ -178,12 +178,12 @@ def test_each_system_call_is_let_through(recording: Path | None, tmp_path: Path)
         if recording:
             asked = client.post("/whatif/sweep", json={"setting": "innodb_old_blocks_pct"})
             assert asked.status_code == 200  # a process of its own has worked
-    made = {
+    calls = {
         call
         for path in traces.iterdir()
         for call in re.findall(r"^(\w+)\(", path.read_text(errors="replace"), re.MULTILINE)
     }
-    if not made:
+    if not calls:
         give_up("strace may not trace here")
-    assert "openat" in made
-    assert made - allowed() == set()
+    assert "openat" in calls
+    assert calls - allowed() == set()

@@ -34,7 +34,7 @@ def test_a_release_whose_parts_agree_has_nothing_to_say() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "chart_text", "changelog", "said"),
+    ("tag", "chart_text", "changelog", "words"),
     [
         ("v1.2.4", CHART, CHANGELOG, "the tag must be v1.2.3"),
         ("1.2.3", CHART, CHANGELOG, "the tag must be v1.2.3"),
@@ -44,22 +44,22 @@ def test_a_release_whose_parts_agree_has_nothing_to_say() -> None:
         ("v1.2.3", CHART, CHANGELOG.replace("2027-01-05", "unreleased"), "write the day of the release"),
     ],
 )
-def test_each_disagreement_is_said(tag: str, chart_text: str, changelog: str, said: str) -> None:
-    [found] = version.disagreements(tag, chart_text, changelog, "1.2.3")
-    assert said in found
+def test_each_disagreement_is_said(tag: str, chart_text: str, changelog: str, words: str) -> None:
+    [disagreement] = version.disagreements(tag, chart_text, changelog, "1.2.3")
+    assert words in disagreement
 
 
 def test_a_wrong_tag_ends_with_1_and_builds_nothing(tmp_path: Path) -> None:
-    done = CliRunner().invoke(main, ["--tag", "v99.0.0", "--into", str(tmp_path / "dist")])
-    assert done.exit_code == 1
-    assert f"the tag must be v{__version__}" in done.output
+    outcome = CliRunner().invoke(main, ["--tag", "v99.0.0", "--into", str(tmp_path / "dist")])
+    assert outcome.exit_code == 1
+    assert f"the tag must be v{__version__}" in outcome.output
     assert not (tmp_path / "dist").exists()
 
 
 def test_the_help_teaches() -> None:
-    said = CliRunner().invoke(main, ["--help"]).output
+    output = CliRunner().invoke(main, ["--help"]).output
     for word in ("--without-image", "--architecture", "Examples:", "Exit codes:", "Nothing is published"):
-        assert word in said
+        assert word in output
 
 
 def test_a_program_that_fails_is_quoted() -> None:
@@ -103,11 +103,11 @@ def test_a_wheel_that_is_another_one_the_second_time_is_refused(tmp_path: Path) 
 @pytest.mark.system
 def test_all_of_it_but_the_image_is_built_and_checked(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tools.dist", "--without-image", "--into", str(tmp_path / "dist")]
-    done = subprocess.run(command, cwd=REPOSITORY, check=False, capture_output=True, text=True)  # noqa: S603
-    if done.returncode == 2:
-        give_up(done.stderr)
-    assert done.returncode == 0, done.stderr
-    assert "Nothing is published" in done.stderr
+    completed = subprocess.run(command, cwd=REPOSITORY, check=False, capture_output=True, text=True)  # noqa: S603
+    if completed.returncode == 2:
+        give_up(completed.stderr)
+    assert completed.returncode == 0, completed.stderr
+    assert "Nothing is published" in completed.stderr
     sums = dict(line.split()[::-1] for line in (tmp_path / "dist/SHA256SUMS").read_text(encoding="utf-8").splitlines())
     files = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in (tmp_path / "dist").iterdir()}
     del files["SHA256SUMS"]

@@ -28,13 +28,13 @@ FOLDERS = "advisor|charts|docs|exporter|lab|rules|tests|tools"
 
 
 @pytest.fixture(scope="module")
-def made() -> Mapping[Path, str]:
+def contents() -> Mapping[Path, str]:
     """Every file that the code makes, with its content."""
     return docs.documents()
 
 
-def test_every_page_equals_the_output_of_code_and_rules(made: Mapping[Path, str]) -> None:
-    stale = generated.stale(made, docs.PAGES)
+def test_every_page_equals_the_output_of_code_and_rules(contents: Mapping[Path, str]) -> None:
+    stale = generated.stale(contents, docs.PAGES)
     assert [str(path.relative_to(docs.ROOT)) for path in stale] == [], "run: .venv/bin/python -m tools.docs"
 
 
@@ -51,18 +51,18 @@ def test_the_page_of_metrics_has_every_metric() -> None:
     assert docs.metrics_table() in docs.METRICS.read_text(encoding="utf-8")
 
 
-def test_every_marked_part_is_made_here(made: Mapping[Path, str]) -> None:
+def test_every_marked_part_is_made_here(contents: Mapping[Path, str]) -> None:
     for path in HAND_WRITTEN:
         marks = re.findall(r"^<!-- (\w+): made by tools/docs\.py -->$", path.read_text(encoding="utf-8"), re.MULTILINE)
-        assert not marks or path in made, path
+        assert not marks or path in contents, path
     assert docs.advice() in docs.RECOMMENDATIONS.read_text(encoding="utf-8")
 
 
 def test_every_rule_has_a_page_and_is_in_the_index() -> None:
     index = (docs.PAGES / "README.md").read_text(encoding="utf-8")
-    for each in rules():
-        assert f"[{each.id}]({each.id}.md)" in index
-        assert (docs.PAGES / f"{each.id}.md").read_text(encoding="utf-8").count(f"`{each.id}`")
+    for rule in rules():
+        assert f"[{rule.id}]({rule.id}.md)" in index
+        assert (docs.PAGES / f"{rule.id}.md").read_text(encoding="utf-8").count(f"`{rule.id}`")
 
 
 def test_the_guide_has_every_name_that_expressions_may_use_with_its_meaning() -> None:
@@ -79,8 +79,8 @@ def test_the_guide_has_every_key_of_rules_cases_and_the_configuration() -> None:
     keys |= {field.alias or name for shape in (Case, ExpectedFinding) for name, field in shape.model_fields.items()}
     assert [key for key in sorted(keys) if not re.search(rf"`(?:[^`]*\W)?{key}(?:\W[^`]*)?`", text)] == []
     examples = "".join(re.findall(r"```yaml\n(.*?)```", text, re.DOTALL))
-    shown = (Alteration, Configuration, ServerMachine, Suppression)
-    assert [key for shape in shown for key in shape.model_fields if f"{key}:" not in examples] == []
+    in_examples = (Alteration, Configuration, ServerMachine, Suppression)
+    assert [key for shape in in_examples for key in shape.model_fields if f"{key}:" not in examples] == []
 
 
 @pytest.mark.parametrize("path", ALL_PAGES, ids=lambda path: str(path.relative_to(docs.ROOT)))
@@ -137,9 +137,9 @@ def test_the_index_has_every_page() -> None:
 def test_every_path_and_module_of_the_repository_that_is_named_is_there(path: Path) -> None:
     text = re.sub(r"\]\([^)]*\)", "]", path.read_text(encoding="utf-8"))  # the test above checks links
     named = re.findall(rf"(?<![\w./-])((?:{FOLDERS})/[\w./-]*[\w/])", text)
-    missing = [each for each in named if not (docs.ROOT / each).exists()]
+    missing = [name for name in named if not (docs.ROOT / name).exists()]
     commands = re.findall(rf"-m ((?:{FOLDERS})(?:\.\w+)*)", text)
-    missing += [each for each in commands if importlib.util.find_spec(each) is None]
+    missing += [command for command in commands if importlib.util.find_spec(command) is None]
     assert missing == []
 
 
@@ -147,10 +147,10 @@ def test_a_page_that_no_rule_has_any_more_or_that_was_edited_is_stale(tmp_path: 
     same, edited, gone, new = (tmp_path / name for name in ("same.md", "edited.md", "gone.md", "new.md"))
     for page in (same, edited, gone):
         page.write_text("# A page\n", encoding="utf-8")
-    made = {same: "# A page\n", edited: "# Another\n", new: "# New\n"}
-    assert generated.stale(made, tmp_path) == [edited, new, gone]
-    generated.write(made, tmp_path)
-    assert generated.stale(made, tmp_path) == []
+    contents = {same: "# A page\n", edited: "# Another\n", new: "# New\n"}
+    assert generated.stale(contents, tmp_path) == [edited, new, gone]
+    generated.write(contents, tmp_path)
+    assert generated.stale(contents, tmp_path) == []
 
 
 FLEET_MESSAGES = (

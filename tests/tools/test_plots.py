@@ -22,13 +22,13 @@ def flat(data: Any) -> list[float]:
     """All numbers of a picture in order."""
     if isinstance(data, dict):
         return [number for key in sorted(data) for number in flat(data[key])]
-    return [number for each in data for number in flat(each)] if isinstance(data, list) else [data]
+    return [number for part in data for number in flat(part)] if isinstance(data, list) else [data]
 
 
 @pytest.mark.parametrize("name", plots.PICTURES)
 def test_a_picture_shows_what_the_model_gives_now(name: str) -> None:
-    shown = flat(pictures.shown(pictures.FOLDER / f"{name}.svg"))
-    assert shown == pytest.approx(flat(plots.PICTURES[name][0]()), abs=OFF), "run: .venv/bin/python -m tools.plots"
+    drawn = flat(pictures.shown(pictures.FOLDER / f"{name}.svg"))
+    assert drawn == pytest.approx(flat(plots.PICTURES[name][0]()), abs=OFF), "run: .venv/bin/python -m tools.plots"
 
 
 def test_the_same_numbers_give_the_same_file(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_the_same_numbers_give_the_same_file(tmp_path: Path) -> None:
 def test_model_and_server_take_the_same_steps() -> None:
     data = plots.e3_steps()
     measured, model = data["mariadb_measured"], data["mariadb_model"]
-    assert [each == 0 for each in measured] == [each == 0 for each in model]
+    assert [pages == 0 for pages in measured] == [pages == 0 for pages in model]
     assert model == pytest.approx(measured, abs=0.05 * measured[0])
     assert data["mysql_model"] == pytest.approx(data["mysql_measured"], rel=0.005)
 
@@ -60,8 +60,8 @@ def test_the_table_takes_the_list_over_from_the_head() -> None:
 
 
 def test_the_document_shows_every_picture_and_nothing_from_elsewhere() -> None:
-    shown = re.findall(r"!\[[^]]+\]\(([^)]+)\)", DOCUMENT.read_text(encoding="utf-8"))
-    assert sorted(shown) == sorted(f"img/{name}.svg" for name in plots.PICTURES)
+    images = re.findall(r"!\[[^]]+\]\(([^)]+)\)", DOCUMENT.read_text(encoding="utf-8"))
+    assert sorted(images) == sorted(f"img/{name}.svg" for name in plots.PICTURES)
     assert sorted(path.stem for path in pictures.FOLDER.glob("*.svg")) == sorted(plots.PICTURES)
 
 
@@ -70,7 +70,7 @@ def test_the_documents_example_is_what_the_model_says() -> None:
     assert example
     scenario = Scenario.model_validate(YAML(typ="safe").load(example[1]))
     printed = [line.replace(",", "").split() for line in example[2].splitlines()[1:]]
-    for line, each in zip(printed, simulation.simulate(scenario).passes, strict=True):
-        assert line[1] == each.object
+    for line, model_pass in zip(printed, simulation.simulate(scenario).passes, strict=True):
+        assert line[1] == model_pass.object
         numbers = [float(word) for word in (line[0], *line[2:])]
-        assert numbers == pytest.approx([each.step, *each[2:]], rel=0.02, abs=20)
+        assert numbers == pytest.approx([model_pass.step, *model_pass[2:]], rel=0.02, abs=20)

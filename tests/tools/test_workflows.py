@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from lab.packages.cache import REPOSITORY, UnavailableHere
+from lab.packages.cache import REPOSITORY
 from lab.programs import actionlint
-from tests.unavailable import give_up
+from tests.unavailable import if_available
 
 FOLDER = REPOSITORY / ".github" / "workflows"
 WORKFLOWS = sorted(FOLDER.glob("*.yml"))
@@ -20,15 +20,8 @@ HOST = re.compile(r"\b[\w-]+(?:\.[\w-]+)*\.(?:io|com|org|net|dev)\b")
 
 
 def read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = YAML(typ="safe").load(path)
-    return found
-
-
-def complaints(path: Path) -> str:
-    try:
-        return actionlint.check(path)
-    except UnavailableHere as error:
-        give_up(f"actionlint is unavailable here: {error}")
+    workflow: dict[str, Any] = YAML(typ="safe").load(path)
+    return workflow
 
 
 def test_there_are_the_tests_and_the_release() -> None:
@@ -38,7 +31,7 @@ def test_there_are_the_tests_and_the_release() -> None:
 @pytest.mark.system
 @each_workflow
 def test_actionlint_finds_no_problem(path: Path) -> None:
-    assert complaints(path) == ""
+    assert if_available(actionlint.check, path) == ""
 
 
 @pytest.mark.system
@@ -46,14 +39,14 @@ def test_actionlint_would_find_one(tmp_path: Path) -> None:
     broken = tmp_path / "broken.yml"
     text = (FOLDER / "release.yml").read_text(encoding="utf-8")
     broken.write_text(text.replace("needs.build.outputs.version", "needs.built.outputs.version"), encoding="utf-8")
-    assert "built" in complaints(broken)
+    assert "built" in if_available(actionlint.check, broken)
 
 
 @each_workflow
 def test_every_action_is_pinned_by_its_commit_beside_its_version(path: Path) -> None:
     uses = re.findall(r"uses: (.*)", path.read_text(encoding="utf-8"))
     assert uses
-    assert [each for each in uses if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", each)] == []
+    assert [use for use in uses if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", use)] == []
 
 
 @each_workflow
@@ -78,7 +71,7 @@ def test_only_the_environment_that_a_person_approves_may_publish() -> None:
         "chart": {"packages": "write"},
         "package": {"contents": "write", "id-token": "write", "attestations": "write"},
     }
-    writing = {name for name, each in rights.items() if "write" in each.values()}
+    writing = {name for name, permissions in rights.items() if "write" in permissions.values()}
     assert {name for name, job in workflow["jobs"].items() if job.get("environment") == "release"} == writing
 
 

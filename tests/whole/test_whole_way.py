@@ -55,7 +55,7 @@ class Way:
         missing = dict(steps)
 
         def look() -> bool:
-            for step in [each for each, found in missing.items() if found()]:
+            for step in [step for step, holds in missing.items() if holds()]:
                 self.times[step] = time.monotonic() - self.began
                 del missing[step]
             return not missing
@@ -67,9 +67,13 @@ class Way:
         answer = self.sidecar.get("/advise", params={"rule": RULE})
         if not answer.is_success:
             return None
-        return [each for each in answer.json()["recommendations"] if each["subject"] == SUBJECT]
+        return [
+            recommendation
+            for recommendation in answer.json()["recommendations"]
+            if recommendation["subject"] == SUBJECT
+        ]
 
-    def told(self, receiver: str, status: str | None = None) -> list[Any]:
+    def alerts(self, receiver: str, status: str | None = None) -> list[Any]:
         """Advice alerts that reached the webhook through one of Alertmanager's receivers, oldest first."""
         return [
             alert
@@ -81,14 +85,14 @@ class Way:
 
     def value(self, expression: str) -> float:
         """Of the one series that Prometheus has for it, once it has one."""
-        [found] = wait_for(lambda: self.prometheus.query(expression))
-        return float(found.value)
+        [sample] = wait_for(lambda: self.prometheus.query(expression))
+        return float(sample.value)
 
 
 def hurried(folder: Path) -> Path:
     """The shipped alerts, with this one's delays shortened; otherwise unchanged."""
     content = YAML(typ="safe", pure=True).load((ALERTS / "innodb-advisor.rules.yaml").read_text(encoding="utf-8"))
-    [rule] = [each for group in content["groups"] for each in group["rules"] if each["alert"] == ALERT]
+    [rule] = [rule for group in content["groups"] for rule in group["rules"] if rule["alert"] == ALERT]
     rule |= {"for": "4s", "keep_firing_for": "6s"}
     written = folder / "alerts.json"
     written.write_text(json.dumps(content))
@@ -140,40 +144,45 @@ def way(start_server: Callable[..., PrivateServer], tmp_path: Path) -> Iterator[
 
 
 def test_a_finding_reaches_the_webhook_and_is_resolved_once_its_sql_is_applied(way: Way) -> None:
-    way.reach({"found": way.advice, **{f"told by {each}": partial(way.told, each, "firing") for each in WAYS}})
+    way.reach(
+        {
+            "recommendation": way.advice,
+            **{f"fired by {receiver}": partial(way.alerts, receiver, "firing") for receiver in WAYS},
+        }
+    )
     advice = way.advice()
     assert advice
-    [found] = advice
-    [first, *_] = way.told("prometheus")
+    [recommendation] = advice
+    [first, *_] = way.alerts("prometheus")
     assert first["labels"] == {
         "alertname": ALERT,
         "job": "innodb",
         "instance": way.sidecar.url.removeprefix("http://"),
         "rule": RULE,
-        "severity": found["severity"],
+        "severity": recommendation["severity"],
         "subject": ".".join(SUBJECT.values()),
     }
     assert f"/advise?rule={RULE}" in first["annotations"]["description"]
-    assert found["changes"][0]["setting"] in first["annotations"]["description"]
-    [pushed, *_] = way.told("sidecar")
+    assert recommendation["changes"][0]["setting"] in first["annotations"]["description"]
+    [pushed, *_] = way.alerts("sidecar")
     # The same labels, but for the job of the scrape, and the name of the server, which --instance may make the same.
     assert pushed["labels"] | {name: first["labels"][name] for name in ("job", "instance")} == first["labels"]
-    assert pushed["generatorURL"].endswith(f"/advise/{found['fingerprint']}")
-    assert pushed["annotations"]["page_url"].endswith(f"/#{found['fingerprint']}")
+    assert pushed["generatorURL"].endswith(f"/advise/{recommendation['fingerprint']}")
+    assert pushed["annotations"]["page_url"].endswith(f"/#{recommendation['fingerprint']}")
     for name in ("page_url", "runbook_url"):  # one page and one runbook, whichever way the alert comes
         assert first["annotations"][name] == pushed["annotations"][name]
     assert way.value("instance:innodb_advisor_recommendation:count") >= 1
 
     # The value may have changed by one or two since: the longer a load is watched, the better its fit.
     [statement] = re.findall(r"^apply: (.+);$", pushed["annotations"]["description"], re.MULTILINE)
-    [of_advice] = found["changes"][0]["apply"]
+    [of_advice] = recommendation["changes"][0]["apply"]
     assert statement.rpartition(" = ")[0] == of_advice.rpartition(" = ")[0]
     with way.server.connect() as connection, connection.cursor() as cursor:
         cursor.execute(statement)
     way.times["applied"] = time.monotonic() - way.began
-    gone = {f"resolved by {each}": partial(way.told, each, "resolved") for each in WAYS}
+    gone = {f"resolved by {receiver}": partial(way.alerts, receiver, "resolved") for receiver in WAYS}
     way.reach({"gone": lambda: way.advice() == [], **gone})
-    [ended, *_] = way.told("sidecar", "resolved")
+    [ended, *_] = way.alerts("sidecar", "resolved")
     assert ended["annotations"]["outcome"].startswith("followed: predicted 0 pages ")
     # Two more passes, of eight rows a page: the advice does not return.
     passed = f'innodb_table_scan_rows_total{{schema="{SCHEMA}",table="{SCANNED}"}}'
@@ -181,7 +190,7 @@ def test_a_finding_reaches_the_webhook_and_is_resolved_once_its_sql_is_applied(w
     way.reach({"scanned twice more": lambda: way.value(passed) >= rows + 16 * PAGES})
     assert way.advice() == []
     for receiver in WAYS:
-        told = way.told(receiver)
-        assert (told[0]["status"], told[-1]["status"]) == ("firing", "resolved")
-        assert all(alert["labels"] == told[0]["labels"] for alert in told)
+        alerts = way.alerts(receiver)
+        assert (alerts[0]["status"], alerts[-1]["status"]) == ("firing", "resolved")
+        assert all(alert["labels"] == alerts[0]["labels"] for alert in alerts)
     print("\n" + "\n".join(f"{seconds:6.1f} s  {step}" for step, seconds in way.times.items()))

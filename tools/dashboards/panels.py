@@ -171,11 +171,11 @@ def rows(
         sort: The title of the column to sort by, largest first.
         hidden: Labels of the queries without a column.
         links: By the title of a column: the targets of its values' links, by their titles.
-        empty: The text shown without rows.
+        empty: The text displayed without rows.
     """
     named = {f"Value #{name}": query.legend for query, name in zip(queries, _NAMES, strict=False)}
     named["Value"] = queries[0].legend  # Grafana's name for the values of the only query that has any
-    shown = [*columns, *(name for name, title in named.items() if title)]
+    displayed = [*columns, *(name for name, title in named.items() if title)]
     left_out = ["Time", *hidden, *(name for name, title in named.items() if not title)]
     titles = (
         {label: label.capitalize() for label in columns}
@@ -184,7 +184,7 @@ def rows(
     )
     arranged = {
         "excludeByName": dict.fromkeys(left_out, True),
-        "indexByName": {name: place for place, name in enumerate(shown)},
+        "indexByName": {name: place for place, name in enumerate(displayed)},
         "renameByName": titles,
     }
     panel = (

@@ -47,18 +47,18 @@ def imported(builder: Builder, suite: str = SUITE, architecture: str | None = No
         UnavailableHere: The image cannot be built here; the text says why.
         BuildFailed: The builder rejects it.
     """
-    made = rootfs(suite, architecture)
-    digest = made.with_name("sha256").read_text(encoding="utf-8")
+    archive = rootfs(suite, architecture)
+    digest = archive.with_name("sha256").read_text(encoding="utf-8")
     registry = "" if builder.name == "docker" else "localhost/"  # the others' prefix for images without a registry
     image = f"{registry}innodb-advisor-base:{suite}-{digest[:12]}"
     if builder.has(image):
         return image
     if builder.name == "buildah":
         container = builder.run("from", *_platform(architecture), "scratch").strip()
-        builder.run("add", "--quiet", container, made, "/")
+        builder.run("add", "--quiet", container, archive, "/")
         builder.run("commit", "--quiet", "--rm", container, image)
     else:
-        builder.run("import", *_platform(architecture), made, image)
+        builder.run("import", *_platform(architecture), archive, image)
     return image
 
 
