@@ -489,8 +489,8 @@ def _counted(tables: int) -> str:
     return "one table" if tables == 1 else f"{tables} tables"
 
 
-def _ordered(then: float, low: float, high: float) -> ExpectedReads:
-    return ExpectedReads(expected=then, low=min(low, then), high=max(high, then))
+def _ordered(expected: float, low: float, high: float) -> ExpectedReads:
+    return ExpectedReads(expected=expected, low=min(low, expected), high=max(high, expected))
 
 
 def _shares(then: Mapping[str, float], now: Mapping[str, float]) -> dict[str, float]:

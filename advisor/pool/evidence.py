@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ from exporter.collectors.table_files import TABLE_FILES
 from exporter.collectors.table_io import NO_INDEX, TABLE_IO
 from exporter.midpoint import old_target
 from exporter.rows import number
-from exporter.snapshot import Snapshot
+from exporter.snapshot import Snapshot, Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,45 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> PoolE
     Raises:
         Unanswerable: A section or setting is not known, or the window is too short.
     """
+    _require(window)
+    latest, seconds = window.latest, window.seconds
+    beside = scanned(window, known)
+    by_scans = math.fsum(map(read_by_scans, beside.scans.values())) / seconds
+    full = is_full(latest)
+    pages, old = _list_pages(window, full=full)
+    pool_bytes = number(latest.setting(POOL_SIZE))
+    if pool_bytes is None:
+        raise Unanswerable("variables", "the size of the pool is not known")
+    size = float(sum(instance.size_pages for instance in latest[POOLS] or ()))
+    reads = (window.delta(over_pools("pages_read")) or 0.0) / seconds
+    gets_of_visit = _gets_of_visit(window, by_scans, reads, old)
+    visited = sum((scan.pages or 0.0) * (scan.passes or 0.0) for scan in beside.scans.values())
+    milliseconds = number(latest.setting("innodb_old_blocks_time")) or 0.0
+    tables, resting = _tables(window, beside.scans, pages)
+    by_lookups = math.fsum(table.reads for table in tables.values())
+    unexplained = max(0.0, reads - by_lookups - by_scans)
+    return PoolEvidence(
+        seconds=seconds,
+        page_bytes=float(number(latest.setting("innodb_page_size")) or 16384.0),
+        pool_bytes=float(pool_bytes),
+        size=size,
+        full=full,
+        kept_free=size - pages if full else 0.0,
+        most_free=size - pages if full else min(kept_free(latest), size / 2),
+        held=Sublists(pages - old, old, milliseconds / 1000),
+        tables=tables,
+        resting=resting,
+        scanned=beside,
+        made_young=_made_young(window, beside),
+        reads=by_lookups + unexplained + math.fsum(beside.by_table.values()),
+        unexplained=unexplained,
+        accesses=max(_accesses(window, visited, gets_of_visit) / seconds, by_lookups),
+        filling=tuple(_filling(history, tables.keys(), gets_of_visit)),
+    )
+
+
+def _require(window: Window) -> None:
+    """Raises Unanswerable where the window has no growth, or a section is not known."""
     if len(window.snapshots) < 2:
         raise Unanswerable(
             "window", "only one collection since the server, its settings or the sidecar changed: wait for the next one"
@@ -163,46 +203,21 @@ def evidence(history: Sequence[Snapshot], window: Window, known: Facts) -> PoolE
             outcome = window.latest.outcomes.get(section)
             why = f": {outcome.reason}{'; ' + outcome.cure if outcome.cure else ''}" if outcome else ""
             raise Unanswerable(section, f"what is read of each table is not known{why}")
-    reads = (window.delta(over_pools("pages_read")) or 0.0) / window.seconds
-    beside = scanned(window, known)
-    by_scans = math.fsum(map(read_by_scans, beside.scans.values())) / window.seconds
-    lists = [sizes for snapshot in window.snapshots if (sizes := _sublists(snapshot)) is not None]
-    if not lists:
+
+
+def _list_pages(window: Window, *, full: bool) -> tuple[float, float]:
+    """Pages of data and, of these, old ones: on average over the window, or at its end where the pool fills."""
+    lengths = [sizes for snapshot in window.snapshots if (sizes := _sublists(snapshot)) is not None]
+    if not lengths:
         raise Unanswerable("pool.old_pages", "the length of the old sublist is not known")
-    pool_bytes = number(window.latest.setting(POOL_SIZE))
-    if pool_bytes is None:
-        raise Unanswerable("variables", "the size of the pool is not known")
-    size = float(sum(instance.size_pages for instance in window.latest[POOLS] or ()))
-    full = is_full(window.latest)
-    if not full:  # it grows: what it holds at the end counts
-        lists = lists[-1:]
-    pages = sum(data for data, _ in lists) / len(lists)
-    old = sum(old for _, old in lists) / len(lists)
-    gets_of_visit = _gets_of_visit(window, by_scans, reads, old)
-    visited = sum((scan.pages or 0.0) * (scan.passes or 0.0) for scan in beside.scans.values())
-    milliseconds = number(window.latest.setting("innodb_old_blocks_time")) or 0.0
-    tables, resting = _tables(window, beside.scans, pages)
-    by_lookups = math.fsum(table.reads for table in tables.values())
-    unexplained = max(0.0, reads - by_lookups - by_scans)
+    lengths = lengths if full else lengths[-1:]
+    return sum(data for data, _ in lengths) / len(lengths), sum(old for _, old in lengths) / len(lengths)
+
+
+def _made_young(window: Window, beside: ScannedPool) -> float:
+    """Pages made young a second, beside those that scans promote."""
     promoted = math.fsum((scan.pages - beside.per_pass[scan.name]) / scan.period for scan in beside.workload.scans)
-    return PoolEvidence(
-        seconds=window.seconds,
-        page_bytes=float(number(window.latest.setting("innodb_page_size")) or 16384.0),
-        pool_bytes=float(pool_bytes),
-        size=size,
-        full=full,
-        kept_free=size - pages if full else 0.0,
-        most_free=size - pages if full else min(kept_free(window.latest), size / 2),
-        held=Sublists(pages - old, old, milliseconds / 1000),
-        tables=tables,
-        resting=resting,
-        scanned=beside,
-        made_young=max(0.0, (ratio(window.delta(over_pools("made_young")), window.seconds) or 0.0) - promoted),
-        reads=by_lookups + unexplained + math.fsum(beside.by_table.values()),
-        unexplained=unexplained,
-        accesses=max(_accesses(window, visited, gets_of_visit) / window.seconds, by_lookups),
-        filling=tuple(_filling(history, tables.keys(), gets_of_visit)),
-    )
+    return max(0.0, (ratio(window.delta(over_pools("made_young")), window.seconds) or 0.0) - promoted)
 
 
 def _sublists(snapshot: Snapshot) -> tuple[float, float] | None:
@@ -278,31 +293,38 @@ def _tables(
 
     ``held`` are the pool's pages.
     """
-    sizes = window.latest[INDEX_SIZES]
-    pages: dict[str, float] = {}
-    for index, size in (sizes.sizes if sizes else {}).items():
-        name = f"{index.schema}.{index.table}"
-        pages[name] = pages.get(name, 0.0) + (size.leaf_pages or size.pages)
-    resident = _residents(window, pages, held)
+    pages = _leaf_pages(window.latest)
+    residents = _residents(window, pages, held)
     files = {f"{table.schema}.{table.table}": table for table in window.latest[TABLE_FILES] or ()}
     asked = _asked(window)
     read: dict[str, TableReads] = {}
     resting: dict[str, TableReads] = {}
     for name in sorted(pages.keys() & (files.keys() | asked)):
-        by_lookups, since_start = 0.0, 0.0
-        if name in files:
-            by_lookups = window.growth(lambda s: s[TABLE_FILES], files[name], lambda file: file.reads) or 0.0
-            since_start = float((window.latest[TABLE_FILES] or {})[files[name]].reads)
+        by_lookups, since_start = _file_reads(window, files[name]) if name in files else (0.0, 0.0)
         if name in scans:
             by_lookups = max(0.0, by_lookups - read_by_scans(scans[name]))
         if not pages[name] or not (by_lookups or (name in asked and name not in scans)):
             continue
-        kept = None if resident is None else resident.get(name, 0.0)
-        table = TableReads(pages[name], by_lookups / window.seconds, kept, since_start)
+        resident = None if residents is None else residents.get(name, 0.0)
+        table = TableReads(pages[name], by_lookups / window.seconds, resident, since_start)
         (read if by_lookups else resting)[name] = table
     if window.latest[TABLE_IO] is None and not read:  # any table may be asked for
         resting[OTHERS] = TableReads(held, 0.0)
     return read, resting
+
+
+def _leaf_pages(snapshot: Snapshot) -> dict[str, float]:
+    """Leaf pages of the indexes of each table."""
+    sizes, pages = snapshot[INDEX_SIZES], defaultdict[str, float](float)
+    for index, size in (sizes.sizes if sizes else {}).items():
+        pages[f"{index.schema}.{index.table}"] += size.leaf_pages or size.pages
+    return pages
+
+
+def _file_reads(window: Window, table: Table) -> tuple[float, float]:
+    """Pages read of a table's file over the window, and since the server's start."""
+    growth = window.growth(lambda s: s[TABLE_FILES], table, lambda file: file.reads)
+    return growth or 0.0, float((window.latest[TABLE_FILES] or {})[table].reads)
 
 
 def _asked(window: Window) -> set[str]:
@@ -321,20 +343,14 @@ def _residents(window: Window, pages: Mapping[str, float], held: float) -> dict[
     INNODB_CACHED_INDEXES drifts upwards (seen on MySQL 9.7: 3,431 pages of a table that had 357 in the pool): no table
     has more pages there than it has, and all together no more than there are.
     """
-    counts: list[dict[str, float]] = []
-    for snapshot in window.snapshots:
-        by_index = resident_pages(snapshot)
-        if by_index is not None:
-            counts.append({})
-            for index, count in by_index.items():
-                name = f"{index.schema}.{index.table}"
-                counts[-1][name] = counts[-1].get(name, 0.0) + count
+    counts = [by_index for snapshot in window.snapshots if (by_index := resident_pages(snapshot)) is not None]
     if not counts:
         return None
-    means = {
-        name: min(math.fsum(count.get(name, 0.0) for count in counts) / len(counts), most)
-        for name, most in pages.items()
-    }
+    sums = defaultdict[str, float](float)
+    for by_index in counts:
+        for index, count in by_index.items():
+            sums[f"{index.schema}.{index.table}"] += count
+    means = {name: min(sums[name] / len(counts), most) for name, most in pages.items()}
     whole = math.fsum(means.values())
     return {name: count * min(1.0, held / whole) if whole else 0.0 for name, count in means.items()}
 

@@ -6,6 +6,7 @@ A fit is kept while later evidence is nearly the same, with all that was predict
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -19,7 +20,7 @@ from advisor.pool.load import SmoothLoad, load
 from advisor.pool.scanned import Prediction, ScannedPool, begun, predict
 
 MOST_LOADS = 8
-"""That are kept: windows of several lengths are judged."""
+"""Loads of a server: windows of several lengths are judged."""
 NEGLIGIBLE = 0.02
 """Share of the scanned pages: nothing can be learnt from fewer reads."""
 
@@ -98,21 +99,20 @@ class FittedLoad:
 
 
 class Loads:
-    """Keeps loads of one server: fitting one takes nearly all of the time that an answer takes.
+    """The last loads of one server: fitting one takes nearly all of the time that an answer takes.
 
     A load stands for later evidence that is nearly the same.
     """
 
     def __init__(self) -> None:
-        """Nothing is kept yet."""
-        self._kept: list[FittedLoad] = []
+        self._loads: list[FittedLoad] = []
 
     def of(self, evidence: PoolEvidence, check_time: Callable[[], None]) -> FittedLoad:
         """The load of some evidence, or of earlier evidence that was nearly the same: as ``fitted``."""
-        kept = next((one for one in self._kept if _stands(one.evidence, evidence)), None)
-        kept = kept or fitted(evidence, check_time)
-        self._kept = [kept, *(one for one in self._kept if one is not kept)][:MOST_LOADS]
-        return kept
+        standing = (load for load in self._loads if _stands(load.evidence, evidence))
+        newest = next(standing, None) or fitted(evidence, check_time)
+        self._loads = [newest, *(load for load in self._loads if load is not newest)][:MOST_LOADS]
+        return newest
 
 
 def _stands(before: PoolEvidence, now: PoolEvidence) -> bool:
@@ -175,6 +175,7 @@ def _heaviest(
     if evidence.by_lookups <= NEGLIGIBLE * workload.scanned:
         return kept
 
+    @functools.cache
     def off(lookups: tuple[Pages, ...]) -> float:
         with contextlib.suppress(TooManySteps):
             return predict(evidence.scanned, lookups, {}, check_time).rates.other / evidence.by_lookups - 1.0
@@ -182,16 +183,9 @@ def _heaviest(
 
     if not swept and abs(off(alike)) <= _FIT.nearer:
         return alike
-    accesses, tried = evidence.accesses, []
-    for _ in range(_FIT.steps):  # all pages alike, so often that it explains the reads
-        lookups = bounds.even(evidence.tables, evidence.resting, accesses)
-        tried.append((off(lookups), lookups))
-        if tried[-1][0] <= max((error for error, _ in tried[:-1]), default=-1.0):
-            break  # pages that are asked for more often stay
-        accesses = max(accesses / (1.0 + tried[-1][0]), evidence.by_lookups)
-    nearest, lookups = min(tried, key=lambda trial: abs(trial[0]))
-    if abs(nearest) <= _FIT.near:
-        return lookups
+    even = _even(evidence, off)
+    if abs(off(even)) <= _FIT.near:
+        return even
     # In bursts, say: no page that is read is asked for again while it stays. These come and go with the scans.
     staying = evidence.tables_pages + evidence.resting_pages - evidence.by_lookups * workload.round_seconds
     hot = [
@@ -199,6 +193,20 @@ def _heaviest(
     ]
     others = min(_FIT.many * (evidence.pages + evidence.by_lookups * workload.round_seconds), MOST_PAGES / 2)
     return (*hot, Pages(others, evidence.by_lookups / others))
+
+
+def _even(evidence: PoolEvidence, off: Callable[[tuple[Pages, ...]], float]) -> tuple[Pages, ...]:
+    """All pages alike, asked for so often that they are off by least."""
+    accesses, errors = evidence.accesses, dict[tuple[Pages, ...], float]()
+    for _ in range(_FIT.steps):
+        lookups = bounds.even(evidence.tables, evidence.resting, accesses)
+        error = off(lookups)
+        stay = error <= max(errors.values(), default=-1.0)  # pages that are asked for more often stay
+        errors[lookups] = error
+        if stay:
+            break
+        accesses = max(accesses / (1.0 + error), evidence.by_lookups)
+    return min(errors, key=lambda lookups: abs(errors[lookups]))
 
 
 def _hurried(evidence: PoolEvidence) -> bool:

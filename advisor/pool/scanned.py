@@ -24,7 +24,7 @@ from exporter.collectors.table_io import TABLE_IO
 from exporter.rows import number
 from exporter.server import Server
 
-CACHED = 0.01
+_CACHED = 0.01
 """Share of a table: a pass that reads no more finds the table cached."""
 _SEARCHED = 100
 """Pages from the tail of each instance that a search for a page to evict looks at (BUF_LRU_SEARCH_SCAN_THRESHOLD,
@@ -88,20 +88,14 @@ class ScannedPool:
 
     def same(self, other: ScannedPool) -> bool:
         """Whether the settings are those of another one, and the scans about the same."""
-        mine, others = (sorted(one.workload.scans, key=_identity) for one in (self, other))
+        mine, others = (sorted(pool.workload.scans, key=_identity) for pool in (self, other))
         most = _MOVED * self.pool.pages
         return (
             (self.server, self.settings, self.pool) == (other.server, other.settings, other.pool)
             and other.reserved <= self.reserved + _RESERVED * self.pool.pages
             and abs(self.workload.other_pages - other.workload.other_pages) <= most
             and list(map(_identity, mine)) == list(map(_identity, others))
-            and all(
-                abs(was.pages - has.pages) <= _MOVED * was.pages
-                and abs(was.period - has.period) <= _PERIOD_MOVED * was.period
-                and abs(was.seconds - has.seconds) <= _PERIOD_MOVED * was.period
-                and abs(was.kept - has.kept) <= _PERIOD_MOVED
-                for was, has in zip(mine, others, strict=True)
-            )
+            and all(map(_same_scan, mine, others))
         )
 
 
@@ -197,7 +191,7 @@ def predict(
         others=sum(young + old for young, old in others),
         young=sum(young for young, _ in others),
         until_cached={
-            scan.name: _until_cached(scan.pages, [one for one in after if one.object == scan.name])
+            scan.name: _until_cached(scan.pages, [row for row in after if row.object == scan.name])
             for scan in then.scans
         },
     )
@@ -225,6 +219,15 @@ def _scans(scans: Mapping[str, ScanFacts], kept: Mapping[str, float], threads: f
         yield from table_scans(name, scan, threads, kept[name])
 
 
+def _same_scan(before: TableScan, now: TableScan) -> bool:
+    return (
+        abs(before.pages - now.pages) <= _MOVED * before.pages
+        and abs(before.period - now.period) <= _PERIOD_MOVED * before.period
+        and abs(before.seconds - now.seconds) <= _PERIOD_MOVED * before.period
+        and abs(before.kept - now.kept) <= _PERIOD_MOVED
+    )
+
+
 def _identity(scan: TableScan) -> tuple[str, str]:
     return scan.name, scan.fetch
 
@@ -250,7 +253,7 @@ def _settings(pool: Pool) -> Settings:
 
 
 def _until_cached(pages: int, passes: Sequence[Pass]) -> int | None:
-    reading = [number for number, one in enumerate(passes, 1) if one.pages_read > CACHED * pages]
+    reading = [number for number, row in enumerate(passes, 1) if row.pages_read > _CACHED * pages]
     last = reading[-1] if reading else 0
     return None if last == len(passes) else last
 
