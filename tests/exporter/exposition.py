@@ -14,14 +14,14 @@ Samples = dict[str, dict[Labels, float]]
 
 def exposed(snapshot: Snapshot | None) -> Samples:
     """Values by the metric's name, and by label values in the order of the metric's labels."""
-    found: Samples = {}
+    by_name: Samples = {}
     for family in families(snapshot):
         for sample in family.samples:
             labels = tuple(sample.labels[label] for label in SPECS[sample.name].labels)
-            values = found.setdefault(sample.name, {})
+            values = by_name.setdefault(sample.name, {})
             assert labels not in values, (sample.name, labels)
             values[labels] = sample.value
-    return found
+    return by_name
 
 
 def samples(collector: Collector[Any], snapshot: Snapshot) -> Iterator[Sample]:

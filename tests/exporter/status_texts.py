@@ -172,13 +172,13 @@ def damaged(seed: int, how_many: int) -> Iterator[str]:
 
 def numbers(status: InnodbStatus) -> list[int]:
     """Every number of a status."""
-    found: list[int | None] = [status.checkpoint_age_bytes]
+    counts: list[int | None] = [status.checkpoint_age_bytes]
     for pool in (status.total, *status.pools):
         if pool is not None:
-            found += _OF_A_POOL(pool)
+            counts += _OF_A_POOL(pool)
     if status.change_buffer is not None:
-        found += _OF_A_CHANGE_BUFFER(status.change_buffer)
-    return [number for number in found if number is not None]
+        counts += _OF_A_CHANGE_BUFFER(status.change_buffer)
+    return [number for number in counts if number is not None]
 
 
 def unfounded(text: str, status: InnodbStatus) -> list[str]:
@@ -206,8 +206,8 @@ def _pool(tail: str, pool: PoolText) -> Iterator[str]:
         yield from _line(tail, (young, not_young), ("Pages made young ",), ", not young ")
 
 
-def _change_buffer(tail: str, found: ChangeBufferText) -> Iterator[str]:
-    size, free, segment, merges = found.size_pages, found.free_list_pages, found.segment_pages, found.merges
+def _change_buffer(tail: str, buffered: ChangeBufferText) -> Iterator[str]:
+    size, free, segment, merges = buffered.size_pages, buffered.free_list_pages, buffered.segment_pages, buffered.merges
     if f"size {size}, free list len {free}, seg size {segment}, {merges} merges\n" not in tail:
         lines = [
             _digits(rest.removesuffix(" merges"), ", free list len ", ", seg size ", ", ")
@@ -218,8 +218,8 @@ def _change_buffer(tail: str, found: ChangeBufferText) -> Iterator[str]:
         if not any(len(line) == 4 and (*(n & 0xFFFFFFFF for n in line[:3]), line[3]) == said for line in lines):
             yield f"sizes {said}"
     for inserts, marks, deletes in (
-        (found.merged_inserts, found.merged_delete_marks, found.merged_deletes),
-        (found.discarded_inserts, found.discarded_delete_marks, found.discarded_deletes),
+        (buffered.merged_inserts, buffered.merged_delete_marks, buffered.merged_deletes),
+        (buffered.discarded_inserts, buffered.discarded_delete_marks, buffered.discarded_deletes),
     ):
         if f"insert {inserts}, delete mark {marks}, delete {deletes}\n" not in tail:
             labels = (" insert ", "insert ")
@@ -257,8 +257,8 @@ def _digits(rest: str, *between: str) -> list[int]:
     """The numbers between the texts of ``between``; none if there is anything else."""
     parts = []
     for separator in between:
-        one, found, rest = rest.partition(separator)
-        if not found:
+        one, match, rest = rest.partition(separator)
+        if not match:
             return []
         parts.append(one)
     parts.append(rest)

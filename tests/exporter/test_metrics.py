@@ -263,8 +263,8 @@ def of_tables(server: PrivateServer, ask: Ask) -> Samples:
         "SELECT DIGEST_TEXT, COUNT_STAR, SUM_TIMER_WAIT / 1e12, SUM_ROWS_EXAMINED"
         " FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT LIKE '%`counted`%'",
     ):
-        if found := re.match(r"SELECT COUNT \(.*`counted`(?P<forced> FORCE)?", text):
-            forced = sums[0] if found["forced"] else 0
+        if counting := re.match(r"SELECT COUNT \(.*`counted`(?P<forced> FORCE)?", text):
+            forced = sums[0] if counting["forced"] else 0
             for name, value in zip(("", "_seconds", "_rows_examined", "_forced_primary"), (*sums, forced), strict=True):
                 of = counted.setdefault(f"innodb_count_star{name}_total", {})
                 of[schema, "counted"] = of.get((schema, "counted"), 0.0) + float(value)
@@ -369,13 +369,13 @@ def test_every_metric_is_exposed_or_cannot_be_there(look: Look, server: PrivateS
 
 def test_every_value_is_the_servers_own(look: Look) -> None:
     for name in look.before.keys() - MOVING:
-        found, told = look.metrics[name], look.before[name]
+        values, expected = look.metrics[name], look.before[name]
         if name in PER_TABLE:
-            found, told = (
-                {labels: value for labels, value in some.items() if labels[:2] in OWN} for some in (found, told)
+            values, expected = (
+                {labels: value for labels, value in some.items() if labels[:2] in OWN} for some in (values, expected)
             )
-            assert told, name
-        assert found == pytest.approx(told, rel=1e-9), name
+            assert expected, name
+        assert values == pytest.approx(expected, rel=1e-9), name
     for name in MOVING & look.metrics.keys():
         for labels, value in look.metrics[name].items():
             assert look.before[name][labels] - 1e-6 <= value <= look.after[name][labels] + 1e-6, name
@@ -529,11 +529,11 @@ def test_nothing_known_is_an_up_server_and_nothing_else(look: Look) -> None:
 
 
 class Once(Collector):
-    def __init__(self, found: list[Metric]) -> None:
-        self._found = found
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
 
     def collect(self) -> Iterator[Metric]:
-        return iter(self._found)
+        return iter(self._families)
 
 
 @pytest.mark.parametrize(

@@ -121,9 +121,9 @@ class Ready(Collector):
 
 
 def registry(snapshot: Snapshot | None) -> CollectorRegistry:
-    found = CollectorRegistry(auto_describe=False)
-    found.register(Ready(mysqld_exporter_names.families(snapshot)))
-    return found
+    filled = CollectorRegistry(auto_describe=False)
+    filled.register(Ready(mysqld_exporter_names.families(snapshot)))
+    return filled
 
 
 def text(snapshot: Snapshot | None) -> str:
@@ -134,13 +134,15 @@ def text(snapshot: Snapshot | None) -> str:
 def series(exposed: str, parse: Callable[[str], Any] = parse_classic) -> Series:
     """The series with mysqld_exporter's names."""
     samples = [(family.type, sample) for family in parse(exposed) for sample in family.samples]
-    found = {
+    by_labels = {
         (sample.name, frozenset(sample.labels.items())): (kind, float(sample.value))
         for kind, sample in samples
         if OF_INNODB.fullmatch(sample.name)
     }
-    assert len(found) == sum(bool(OF_INNODB.fullmatch(sample.name)) for _, sample in samples), "a sample is there twice"
-    return found
+    assert len(by_labels) == sum(bool(OF_INNODB.fullmatch(sample.name)) for _, sample in samples), (
+        "a sample is there twice"
+    )
+    return by_labels
 
 
 def scraping(peer: ChildProcess) -> Callable[[], str]:
@@ -253,12 +255,12 @@ async def test_so_they_are_where_all_of_innodbs_counters_are_on(
 
 
 async def test_the_names_of_published_dashboards_are_there(server: PrivateServer, sampler: Sampler) -> None:
-    found = series(text(await sampler.collect()))
+    exposed = series(text(await sampler.collect()))
     assert {name for name, servers in DASHBOARDS.items() if not servers or server.name in servers} <= {
-        name for name, _ in found
+        name for name, _ in exposed
     }
     states, changes = (
-        {value for name, labels in found if name == f"mysql_global_status_{family}" for _, value in labels}
+        {value for name, labels in exposed if name == f"mysql_global_status_{family}" for _, value in labels}
         for family in ("buffer_pool_pages", "buffer_pool_page_changes_total")
     )
     # MySQL's status has neither old pages nor those made young: there mysqld_exporter lacks them, too.
@@ -277,8 +279,8 @@ async def test_openmetrics_has_the_same_series(sampler: Sampler) -> None:
 async def test_promtool_finds_nothing_that_it_does_not_find_in_mysqld_exporter_too(
     sampler: Sampler, scrape: Callable[[], str]
 ) -> None:
-    found = set(promtool_says(text(await sampler.collect())).splitlines())
-    assert found <= set(promtool_says(scrape()).splitlines())
+    complaints = set(promtool_says(text(await sampler.collect())).splitlines())
+    assert complaints <= set(promtool_says(scrape()).splitlines())
 
 
 class Heard:
@@ -309,7 +311,7 @@ async def test_a_scrape_asks_no_statement_more_and_a_collection_one_in_five_minu
     assert len(METRIC_KINDS.queries(identify({"version": "9.7.4"}))) == 1
     heard.names.clear()
     snapshot = await sampler.glance()
-    assert set(heard.names) <= {each.name for each in COLLECTORS if each.quick} | {"parallel_readers"}
+    assert set(heard.names) <= {collector.name for collector in COLLECTORS if collector.quick} | {"parallel_readers"}
     assert ("mysql_up", frozenset()) in series(text(snapshot))
 
 
@@ -340,9 +342,9 @@ def test_counters_whose_kind_is_not_known_are_left_out() -> None:
 
 
 def test_settings_that_are_words_are_numbers_only_where_they_say_yes_or_no() -> None:
-    told = {"innodb_a": "ON", "innodb_b": "off", "innodb_c": "all", "innodb_d": "0.5", "innodb_e": "", "port": "1"}
+    settings = {"innodb_a": "ON", "innodb_b": "off", "innodb_c": "all", "innodb_d": "0.5", "innodb_e": "", "port": "1"}
     assert {
-        key: value for key, (_, value) in series(text(snapshot(variables=told))).items() if "variables" in key[0]
+        key: value for key, (_, value) in series(text(snapshot(variables=settings))).items() if "variables" in key[0]
     } == {
         ("mysql_global_variables_innodb_a", frozenset()): 1,
         ("mysql_global_variables_innodb_b", frozenset()): 0,

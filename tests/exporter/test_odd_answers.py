@@ -58,17 +58,17 @@ values = st.one_of(
 class _Only:
     """A collector of families for prometheus_client's own rendering."""
 
-    def __init__(self, found: list[Metric]) -> None:
-        self._found = found
+    def __init__(self, families: list[Metric]) -> None:
+        self._families = families
 
     def collect(self) -> Iterator[Metric]:
-        return iter(self._found)
+        return iter(self._families)
 
 
 def rendered(snapshot: Snapshot) -> str:
     registry = CollectorRegistry(auto_describe=False)
-    found = list(families(snapshot))
-    registry.register(_Only(found))
+    exposed = list(families(snapshot))
+    registry.register(_Only(exposed))
     assert openmetrics(registry).endswith(b"# EOF\n")  # type: ignore[no-untyped-call]  # it has no types
     return generate_latest(registry).decode()
 
@@ -76,7 +76,7 @@ def rendered(snapshot: Snapshot) -> str:
 @functools.cache
 def answers(path: Path) -> tuple[Server, dict[str, Answer]]:
     """The server's identity, and each collector's first answer."""
-    found: dict[str, Answer] = {}
+    first_answers: dict[str, Answer] = {}
     servers: list[Server] = []
 
     class Taking(Assembler):
@@ -86,22 +86,24 @@ def answers(path: Path) -> tuple[Server, dict[str, Answer]]:
 
         def take(self, answer: Answer) -> None:
             super().take(answer)
-            found.setdefault(answer.collector, answer)
+            first_answers.setdefault(answer.collector, answer)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file, "Assembler", Taking)
         list(file.replay(path))
-    return servers[0], found
+    return servers[0], first_answers
 
 
 @st.composite
 def odd_answers(draw: st.DrawFn) -> tuple[Server, list[Answer]]:
     """A real server's answers, with some values of one answer replaced."""
-    server, found = answers(draw(st.sampled_from(RECORDED)))
+    server, first_answers = answers(draw(st.sampled_from(RECORDED)))
     # The rows of the machine are made by the sidecar itself.
-    kinds = sorted(name for name, answer in found.items() if name != "machine" and any(map(len, answer.results)))
+    kinds = sorted(
+        name for name, answer in first_answers.items() if name != "machine" and any(map(len, answer.results))
+    )
     name = draw(st.sampled_from(kinds))
-    odd = found[name]
+    odd = first_answers[name]
     results = [[list(row) for row in rows.rows] for rows in odd.results]
     for _ in range(draw(st.integers(1, 4))):
         rows = results[draw(st.sampled_from([n for n, rows in enumerate(results) if rows]))]
@@ -111,7 +113,7 @@ def odd_answers(draw: st.DrawFn) -> tuple[Server, list[Answer]]:
             rows.append(list(row))  # the same name again
     changed = tuple(Rows(rows.columns, tuple(map(tuple, new))) for rows, new in zip(odd.results, results, strict=True))
     odd = Answer(odd.collector, odd.at, odd.seconds, changed)
-    return server, [odd if answer.collector == name else answer for answer in found.values()]
+    return server, [odd if answer.collector == name else answer for answer in first_answers.values()]
 
 
 @settings(max_examples=60)

@@ -113,9 +113,9 @@ def test_a_count_that_wrapped_below_zero_is_refused_or_not_known(value: Value) -
     with pytest.raises(ValueError, match="wrapped below 0"):
         count(value)
     assert count_or_none(value) is None
-    found = number(value)
-    assert found is not None
-    assert not credible(found)
+    parsed = number(value)
+    assert parsed is not None
+    assert not credible(parsed)
 
 
 @pytest.mark.parametrize(

@@ -200,18 +200,18 @@ def test_a_floor_for_the_other_family_only_is_never_reached() -> None:
 
 
 def test_a_real_server_is_recognised(server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]]) -> None:
-    found = identify({name.lower(): value for name, value in ask(server, IDENTITY_SQL)})
+    identity = identify({name.lower(): value for name, value in ask(server, IDENTITY_SQL)})
     flavour, series = server.name.split("-")
-    assert found.flavour == flavour
-    assert "{}.{}".format(*found.version[:2]) == series
-    assert found.performance_schema
-    assert (found.managed, found.group_replication, found.windows) == (None, False, False)
+    assert identity.flavour == flavour
+    assert "{}.{}".format(*identity.version[:2]) == series
+    assert identity.performance_schema
+    assert (identity.managed, identity.group_replication, identity.windows) == (None, False, False)
 
 
 def test_real_servers_have_what_their_versions_promise(
     server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]]
 ) -> None:
-    found = identify({name.lower(): value for name, value in ask(server, IDENTITY_SQL)})
+    identity = identify({name.lower(): value for name, value in ask(server, IDENTITY_SQL)})
     variables = {name for name, _ in ask(server, "SHOW GLOBAL VARIABLES")}
     tables = {
         name.upper()
@@ -219,8 +219,8 @@ def test_real_servers_have_what_their_versions_promise(
             server, "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'information_schema'"
         )
     }
-    assert found.parallel_read == ("innodb_parallel_read_threads" in variables)
-    assert found.parallel_ddl == ("innodb_ddl_threads" in variables)
-    assert found.data_dictionary == ("INNODB_CACHED_INDEXES" in tables)
-    assert found.change_buffer == ("innodb_change_buffering" in variables)
-    assert found.set_persist == ("persisted_globals_load" in variables)
+    assert identity.parallel_read == ("innodb_parallel_read_threads" in variables)
+    assert identity.parallel_ddl == ("innodb_ddl_threads" in variables)
+    assert identity.data_dictionary == ("INNODB_CACHED_INDEXES" in tables)
+    assert identity.change_buffer == ("innodb_change_buffering" in variables)
+    assert identity.set_persist == ("persisted_globals_load" in variables)

@@ -19,7 +19,7 @@ COLUMNS = ("type", "name", "status")
 
 
 def test_no_number_of_third_party_texts_is_invented_or_missed() -> None:
-    check = next((each / CHECK for each in ROOT.parents if (each / CHECK).is_file()), None)
+    check = next((folder / CHECK for folder in ROOT.parents if (folder / CHECK).is_file()), None)
     if check is None:
         pytest.skip(f"{CHECK} is not beside this checkout")
     done = subprocess.run(  # noqa: S603 - the check of this project
@@ -41,17 +41,20 @@ def outcome(*rows: tuple[str, str, str]) -> ReadOutcome:
 
 @pytest.mark.parametrize("rows", [(), (("InnoDB", "", ""),), (("InnoDB", "", " \n"),)])
 def test_an_empty_text_is_a_source_that_the_server_does_not_have(rows: tuple[tuple[str, str, str], ...]) -> None:
-    found = outcome(*rows)
-    assert found.failure == "absent"
-    assert found.reason == "the text of SHOW ENGINE INNODB STATUS is empty, as a reader instance of Aurora returns it"
-    assert found.cure is not None
-    assert found.cure.startswith("watch the writer instance")
+    unavailable = outcome(*rows)
+    assert unavailable.failure == "absent"
+    assert (
+        unavailable.reason
+        == "the text of SHOW ENGINE INNODB STATUS is empty, as a reader instance of Aurora returns it"
+    )
+    assert unavailable.cure is not None
+    assert unavailable.cure.startswith("watch the writer instance")
 
 
 def test_a_text_that_is_something_else_is_unreadable_also_where_it_was_shortened() -> None:
     [row] = without_statements(Rows(COLUMNS, (("InnoDB", "", "SELECT 'a secret'"),))).rows
     assert "secret" not in str(row)
     for status in ("SELECT 'a secret'", str(row[2])):
-        found = outcome(("InnoDB", "", status))
-        assert found.failure == "unreadable"
-        assert "not the text of SHOW ENGINE INNODB STATUS" in found.reason
+        unavailable = outcome(("InnoDB", "", status))
+        assert unavailable.failure == "unreadable"
+        assert "not the text of SHOW ENGINE INNODB STATUS" in unavailable.reason

@@ -174,11 +174,11 @@ def test_a_partitioned_table_is_one_in_every_other_source(server: PrivateServer,
     )
     assert len([row for row in fetch(server, FILES_SQL) if "/shop/parts@" in str(row["file_name"])]) == 1
     sizes = index_sizes.parse([fetch(server, sql) for sql in (index_sizes.SQL, index_sizes.ALL_SQL)]).sizes
-    found: dict[str, list[Table]] = {
+    sources: dict[str, list[Table]] = {
         "files": list(table_files.parse([fetch(server, FILES_SQL)])),
         "scans": list(table_scans.parse([fetch(server, table_scans.SQL)])),
         "sizes": [Table(index.schema, index.table) for index in sizes],
     }
     ask(server, "DROP TABLE shop.`parts-é`")
-    for source, tables in found.items():
+    for source, tables in sources.items():
         assert [t for t in tables if t.schema == "shop" and "parts" in t.table] == [Table("shop", "parts-é")], source

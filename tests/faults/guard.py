@@ -76,8 +76,8 @@ class Scrape:
 
     def total(self, name: str) -> float | None:
         """The sum over all labels; None when there is none."""
-        found = [value for (other, _), value in self.values.items() if other == name]
-        return sum(found) if found else None
+        values = [value for (other, _), value in self.values.items() if other == name]
+        return sum(values) if values else None
 
     @property
     def names(self) -> set[str]:
@@ -103,9 +103,9 @@ def wrong(scrape: Scrape) -> Iterator[str]:
         yield "innodb_up is neither 0 nor 1"
     if not scrape.up:
         own = ("innodb_up", "innodb_advisor_", "innodb_exporter_")
-        told = {name for name in scrape.names if not name.startswith(own)}
-        if told:
-            yield f"down, and yet it tells {sorted(told)}"
+        unexpected = {name for name in scrape.names if not name.startswith(own)}
+        if unexpected:
+            yield f"down, and yet it tells {sorted(unexpected)}"
         return
     succeeded = scrape.by("innodb_exporter_collector_success", "collector")
     ages = scrape.by("innodb_exporter_collector_age_seconds", "collector")

@@ -60,7 +60,7 @@ async def test_setting_the_clock_makes_no_number_wrong(server: PrivateServer, ah
         assert after.get(seconds, 0.0) <= before.get(seconds, 0.0) + HOUR / 2
         window = Window.of(sampler.history, HOUR)
         assert 0 <= window.seconds < HOUR / 2
-        ats = [each.at for each in window.snapshots]
+        ats = [snapshot.at for snapshot in window.snapshots]
         assert ats == sorted(ats)
     finally:
         await sampler.close()

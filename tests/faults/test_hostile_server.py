@@ -59,21 +59,21 @@ async def test_an_answer_is_rows_or_an_error_and_takes_bounded_memory(name: str)
     with attacked(name) as server:
         tracemalloc.start()
         try:
-            found = await asked(server)
+            outcome = await asked(server)
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
     assert peak < MOST_MIB * MIB
-    assert isinstance(found, Rows | ServerError)
-    if isinstance(found, ServerError):
-        assert len(str(found)) < 700
+    assert isinstance(outcome, Rows | ServerError)
+    if isinstance(outcome, ServerError):
+        assert len(str(outcome)) < 700
     if name in ENDLESS:
-        assert "the answer " in str(found)  # is larger than its bound
+        assert "the answer " in str(outcome)  # is larger than its bound
 
 
 async def pieces(*sent: bytes, again: bytes = b"") -> AsyncIterator[bytes]:
-    for each in sent:
-        yield each
+    for part in sent:
+        yield part
     while again:
         yield again
 
@@ -147,7 +147,7 @@ async def test_names_that_are_new_each_time_shorten_the_history() -> None:
 
 
 async def test_names_that_are_new_each_time_have_few_series_and_former_ones_none() -> None:
-    answer, always = other_names(100), [replace(each, every=0.0) for each in COLLECTORS]
+    answer, always = other_names(100), [replace(collector, every=0.0) for collector in COLLECTORS]
     with HostileServer(lambda collector, sql: answer(sql) if _has_section(collector) else None) as server:
         sampler = Sampler(from_dsn(server.dsn), interval=0.01, collectors=always)
         try:
@@ -162,7 +162,7 @@ async def test_names_that_are_new_each_time_have_few_series_and_former_ones_none
 
 def _names(samples: Samples) -> set[str]:
     """Names in the server's answers that became labels."""
-    labels = (label for each in samples.values() for labels in each for label in labels)
+    labels = (label for series in samples.values() for labels in series for label in labels)
     return {label for label in labels if re.fullmatch(r"n\d+_\d+_x+", label)}
 
 
@@ -182,7 +182,7 @@ def test_a_sidecar_answers_scrapes_and_probes_whatever_its_server_sends() -> Non
             assert sidecar.get("/metrics").status_code == 200
             assert sidecar.get("/healthz").status_code == 200
             assert sidecar.get("/readyz").status_code in (200, 503)
-            assert all(len(each["reason"] or "") < 700 for each in outcomes().values())
+            assert all(len(outcome["reason"] or "") < 700 for outcome in outcomes().values())
         server.attack = lambda _collector, _sql: None
         wait_for(lambda: sidecar.get("/readyz").status_code == 200)
 

@@ -65,8 +65,8 @@ def named(server: PrivateServer) -> set[str]:
 
 def tables_of(scrape: Scrape, metric: str) -> set[str]:
     """The schema's tables in a metric."""
-    found = (dict(labels) for name, labels in scrape.values if name == metric)
-    return {labels["table"] for labels in found if labels.get("schema") == SCHEMA}
+    series = (dict(labels) for name, labels in scrape.values if name == metric)
+    return {labels["table"] for labels in series if labels.get("schema") == SCHEMA}
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8", "mysql-5.6", "mariadb-10.5"], indirect=True)

@@ -54,7 +54,7 @@ def test_a_wrapped_negative_number_is_not_served(capture: str, value: Any, tmp_p
     served = [sample for family in metrics.families(snapshots[-1]) for sample in family.samples]
     assert any(sample.name == "innodb_up" for sample in served)
     settings = ("innodb_setting", "innodb_buffer_pool_size_bytes", "innodb_page_size_bytes")  # not counted
-    assert not [each for each in served if not 0 <= each.value < 2**63 and not each.name.startswith(settings)]
+    assert not [sample for sample in served if not 0 <= sample.value < 2**63 and not sample.name.startswith(settings)]
     advice = evaluation.advise(Rulebook(builtin_directory()).rules, Window.of(snapshots, 3600))
     assert not advice.failed
 
@@ -81,7 +81,7 @@ def test_truncated_summaries_give_no_negative_rate(server: PrivateServer, guarde
     now = time.time()
     advice = wait_for(lambda: advice if (advice := guard.sidecar.get("/advise").json())["computed_at"] > now else None)
     assert not advice["failed"]
-    values = [each["value"] for found in advice["recommendations"] for each in found["evidence"]]
+    values = [item["value"] for recommendation in advice["recommendations"] for item in recommendation["evidence"]]
     assert all(value >= 0 for value in values if isinstance(value, int | float))
     guard.agrees()
     ask(server, "DROP DATABASE counted")

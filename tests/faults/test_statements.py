@@ -136,5 +136,5 @@ def _identity(server: PrivateServer) -> Server:
 
 def _queries(log: str, sessions: set[int]) -> set[str]:
     """The statements of these sessions in a general log."""
-    found = re.findall(r"^\S+Z\s+(\d+) Query\t(.*)$", log, re.MULTILINE)
-    return {" ".join(sql.split()) for session, sql in found if int(session) in sessions}
+    logged = re.findall(r"^\S+Z\s+(\d+) Query\t(.*)$", log, re.MULTILINE)
+    return {" ".join(sql.split()) for session, sql in logged if int(session) in sessions}

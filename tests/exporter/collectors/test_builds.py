@@ -47,21 +47,21 @@ def test_a_build_has_its_own_table_and_the_stage_that_is_the_furthest() -> None:
         (51, "alter table (insert)", 2, "shop", "big", 2),
         (51, "alter table (insert)", 2, "shop", "parent", 2),
     ]
-    found = builds.parse([Rows(MYSQL, tuple(rows)), Rows(STAGE, (("stage/innodb/alter table (insert)", 15_148),))])
-    assert found == Builds((Building(BIG, "alter table (insert)", 2.0, 2),), "alter table (insert)", 15_148)
+    section = builds.parse([Rows(MYSQL, tuple(rows)), Rows(STAGE, (("stage/innodb/alter table (insert)", 15_148),))])
+    assert section == Builds((Building(BIG, "alter table (insert)", 2.0, 2),), "alter table (insert)", 15_148)
 
 
 def test_a_table_that_the_server_does_not_tell_is_not_known() -> None:
-    found = builds.parse([Rows(MYSQL, ((22, "altering table", 9, None, None, None),))])
-    assert found == Builds((Building(None, "altering table", 9.0, None),), None, None)
+    section = builds.parse([Rows(MYSQL, ((22, "altering table", 9, None, None, None),))])
+    assert section == Builds((Building(None, "altering table", 9.0, None),), None, None)
     assert builds.parse([Rows(MYSQL, ()), Rows(STAGE, ())]) == Builds((), None, None)
 
 
 def test_names_are_anonymous_in_a_recording() -> None:
     hidden = BUILDS.anonymise(Pseudonyms(), Rows(MYSQL, ((51, "altering table", 2, "secret", "secret", 2),)))
     assert "secret" not in str(hidden)
-    [found] = builds.parse([hidden]).under_way
-    assert found.table is not None
+    [section] = builds.parse([hidden]).under_way
+    assert section.table is not None
     stage = Rows(STAGE, (("stage/innodb/alter table (end)", 5),))
     assert BUILDS.anonymise(Pseudonyms(), stage) == stage
 

@@ -29,16 +29,18 @@ def test_only_servers_with_the_table_are_asked(version: str, failure: str | None
 
 
 def test_indexes_are_told_apart_by_case_and_partitions_are_not() -> None:
-    found = parsed(("shop/t", "PRIMARY", 5), ("shop/T", "PRIMARY", 7), ("shop/p#p#p0", "k", 1), ("shop/p#p#p1", "k", 2))
-    assert found == CachedIndexes(
+    cached = parsed(
+        ("shop/t", "PRIMARY", 5), ("shop/T", "PRIMARY", 7), ("shop/p#p#p0", "k", 1), ("shop/p#p#p1", "k", 2)
+    )
+    assert cached == CachedIndexes(
         {Index("shop", "T", "PRIMARY"): 7, Index("shop", "t", "PRIMARY"): 5, Index("shop", "p", "k"): 3}, 0
     )
 
 
 def test_the_smallest_of_many_are_summed() -> None:
-    found = parsed(*((f"shop/t{n}", "PRIMARY", n) for n in reversed(range(TOP + 20))))
-    assert set(found.pages.values()) == set(range(20, TOP + 20))
-    assert found.other_pages == sum(range(20))
+    cached = parsed(*((f"shop/t{n}", "PRIMARY", n) for n in reversed(range(TOP + 20))))
+    assert set(cached.pages.values()) == set(range(20, TOP + 20))
+    assert cached.other_pages == sum(range(20))
 
 
 @pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)

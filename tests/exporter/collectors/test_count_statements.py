@@ -73,13 +73,13 @@ def counted(server: PrivateServer, ask: Ask, fetch: Fetch) -> Iterator[Counted]:
     ],
 )
 def test_a_count_of_a_whole_table_is_found(counted: Counted, server: PrivateServer, statement: str) -> None:
-    found = counted(*[statement] * 3)
-    assert list(found) == [T]
-    assert found[T].executions == 3
-    assert found[T].seconds > 0
-    assert found[T].forced_primary == (3 if "primary" in statement.lower() else 0)
+    counts = counted(*[statement] * 3)
+    assert list(counts) == [T]
+    assert counts[T].executions == 3
+    assert counts[T].seconds > 0
+    assert counts[T].forced_primary == (3 if "primary" in statement.lower() else 0)
     # MySQL does not count the rows that a parallel read examines; the other servers do.
-    assert found[T].rows_examined == (0 if server.name == "mysql-9.7" else 3 * ROWS)
+    assert counts[T].rows_examined == (0 if server.name == "mysql-9.7" else 3 * ROWS)
 
 
 @pytest.mark.parametrize(
@@ -110,33 +110,33 @@ def test_another_statement_is_not(counted: Counted, statement: str) -> None:
 
 
 def test_the_forms_of_one_count_are_summed(counted: Counted) -> None:
-    found = counted(
+    counts = counted(
         "SELECT COUNT(*) FROM t",
         f"SELECT COUNT(*) FROM `{SCHEMA}`.t",
         "SELECT COUNT(1) FROM t",
         "SELECT COUNT(*) FROM t FORCE INDEX (PRIMARY)",
     )
-    assert found[T].executions == 4
-    assert found[T].forced_primary == 1
+    assert counts[T].executions == 4
+    assert counts[T].forced_primary == 1
 
 
 def test_names_are_those_of_the_tables(counted: Counted) -> None:
     names = ("a`b", "日本", "a b.c", "t")
-    found = counted(
+    counts = counted(
         *(
             statement.format("`" + name.replace("`", "``") + "`")
             for name in names
             for statement in ("SELECT COUNT(*) FROM {}", f"SELECT COUNT(*) FROM `{SCHEMA}`.{{}} AS x")
         )
     )
-    assert {table: one.executions for table, one in found.items()} == {Table(SCHEMA, name): 2 for name in names}
+    assert {table: one.executions for table, one in counts.items()} == {Table(SCHEMA, name): 2 for name in names}
 
 
 def test_a_name_that_the_server_prints_as_a_keyword_is_not_guessed(counted: Counted) -> None:
     """Unquoted, `user` is printed as SYSTEM_USER; quoted or after its schema, unchanged."""
     assert counted("SELECT COUNT(*) FROM user") == {}
-    found = counted("SELECT COUNT(*) FROM `user`", f"SELECT COUNT(*) FROM `{SCHEMA}`.user")
-    assert {table: one.executions for table, one in found.items()} == {Table(SCHEMA, "user"): 2}
+    counts = counted("SELECT COUNT(*) FROM `user`", f"SELECT COUNT(*) FROM `{SCHEMA}`.user")
+    assert {table: one.executions for table, one in counts.items()} == {Table(SCHEMA, "user"): 2}
 
 
 def test_the_sidecars_own_statements_are_left_out(counted: Counted, server: PrivateServer) -> None:
@@ -162,11 +162,11 @@ def test_a_name_that_the_digest_cuts_is_read_from_the_sample(
     counted: Counted, ask: Ask, server: PrivateServer, statement: str, *, whole: bool
 ) -> None:
     ask(server, f"CREATE TABLE IF NOT EXISTS `{SCHEMA}`.`{LONG}` LIKE `{SCHEMA}`.t")
-    found = counted(statement.format(f"`{LONG}`"))
+    counts = counted(statement.format(f"`{LONG}`"))
     sampled = server.name == "mysql-9.7"  # the others keep no sample
-    assert set(found) == ({Table(SCHEMA, LONG if sampled else CUT)} if whole else set())
-    assert count_statements.hidden(found, Table(SCHEMA, LONG)) == (whole and not sampled)
-    assert not count_statements.hidden(found, T)
+    assert set(counts) == ({Table(SCHEMA, LONG if sampled else CUT)} if whole else set())
+    assert count_statements.hidden(counts, Table(SCHEMA, LONG)) == (whole and not sampled)
+    assert not count_statements.hidden(counts, T)
 
 
 def test_a_sample_is_kept_out_of_shared_recordings(counted: Counted, server: PrivateServer, fetch: Fetch) -> None:

@@ -155,9 +155,9 @@ def test_commas_in_columns_names_and_long_names_keep_their_columns(
         f" KEY cut (`{'`, `'.join(cut)}`), UNIQUE KEY `unique` (plain, `,`)) ENGINE=InnoDB",
         f"ANALYZE TABLE {schema}.t",
     )
-    found = sizes_of(server, fetch).sizes
+    sizes = sizes_of(server, fetch).sizes
     ask(server, f"DROP DATABASE {schema}")
-    assert {index.index: size.columns for index, size in found.items() if index.schema == schema} == keys
+    assert {index.index: size.columns for index, size in sizes.items() if index.schema == schema} == keys
 
 
 def test_a_recording_without_the_descriptions_does_not_split_a_name() -> None:
@@ -191,31 +191,31 @@ def test_an_empty_table_has_no_rows_and_one_page(numbered: PrivateServer, ask: A
 
 
 def test_statistics_that_are_incomplete_are_left_out() -> None:
-    found = parsed(
+    section = parsed(
         ("s", "no_size", "PRIMARY", None, None, None, None),
         ("s", "no_leaves", "PRIMARY", 7, None, 100, 5),
         ("s", "no_keys", "PRIMARY", 7, 6, None, None),
     )
-    assert {index.table: (size.pages, size.leaf_pages, size.rows) for index, size in found.sizes.items()} == {
+    assert {index.table: (size.pages, size.leaf_pages, size.rows) for index, size in section.sizes.items()} == {
         "no_leaves": (7, 0, None),
         "no_keys": (7, 6, None),
     }
 
 
 def test_a_partition_without_rows_known_makes_the_tables_unknown() -> None:
-    found = parsed(("s", "t#P#a", "PRIMARY", 7, 6, 100, 6), ("s", "t#P#b", "PRIMARY", 7, 6, None, None))
-    assert found.sizes[Index("s", "t", "PRIMARY")].rows is None
+    section = parsed(("s", "t#P#a", "PRIMARY", 7, 6, 100, 6), ("s", "t#P#b", "PRIMARY", 7, 6, None, None))
+    assert section.sizes[Index("s", "t", "PRIMARY")].rows is None
 
 
 def test_the_smallest_of_many_are_summed() -> None:
-    found = parsed(
+    section = parsed(
         *(("s", f"t{n}", "PRIMARY", 1000 - n, 900 - n, 100, 1) for n in range(TOP + 20)),
         ("s", "t0", "tiny", 1, 1, 5, 1),
     )
-    tables = {index.table for index in found.sizes}
+    tables = {index.table for index in section.sizes}
     assert tables == {f"t{n}" for n in range(TOP)}
-    assert Index("s", "t0", "tiny") in found.sizes  # with the table's own large index
-    assert found.other_pages == sum(1000 - n for n in range(TOP, TOP + 20))
+    assert Index("s", "t0", "tiny") in section.sizes  # with the table's own large index
+    assert section.other_pages == sum(1000 - n for n in range(TOP, TOP + 20))
 
 
 def test_leaf_pages_and_rows_that_are_not_known_have_no_series() -> None:

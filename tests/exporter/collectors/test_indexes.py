@@ -44,8 +44,8 @@ def test_partitions_are_one_table_and_the_servers_own_tables_are_left_out() -> N
         ["mysql/innodb_index_stats", "k", 0],
         ["SYS_FOREIGN", "FOR_IND", 0],
     ]
-    found = indexes.parse([Rows.of(["TABLE_NAME", "INDEX_NAME", "TYPE"], rows)])
-    assert found == {Index("shop", "t", "k"): 0, Index("shop", "t", "u"): 2}
+    types = indexes.parse([Rows.of(["TABLE_NAME", "INDEX_NAME", "TYPE"], rows)])
+    assert types == {Index("shop", "t", "k"): 0, Index("shop", "t", "u"): 2}
 
 
 def test_a_part_of_the_indexes_is_not_taken_for_all() -> None:
@@ -78,7 +78,7 @@ def kinds(server: PrivateServer, ask: Ask) -> Iterator[PrivateServer]:
 
 def test_a_real_servers_indexes_are_of_the_kind_they_were_made(kinds: PrivateServer, fetch: Fetch) -> None:
     [sql] = indexes.queries(identify({"version": kinds.version}))
-    found = {
+    types = {
         (index.table, index.index): kind
         for index, kind in indexes.parse([fetch(kinds, sql)]).items()
         if index.schema == SCHEMA and not index.table.upper().startswith(FULL_TEXT_TABLES)
@@ -99,16 +99,16 @@ def test_a_real_servers_indexes_are_of_the_kind_they_were_made(kinds: PrivateSer
     }
     if kinds.name == "mysql-9.7":  # it names no index of a partitioned table
         expected = {name: kind for name, kind in expected.items() if name[0] != "parts"}
-    assert found == expected
+    assert types == expected
 
 
 def test_the_columns_of_a_real_servers_indexes_are_known(kinds: PrivateServer, fetch: Fetch) -> None:
-    found = {
+    kinds_by_type = {
         (index.table, index.index): size.columns
         for index, size in index_sizes.parse([fetch(kinds, sql) for sql in SIZES]).sizes.items()
         if index.schema == SCHEMA
     }
-    assert found == {
+    assert kinds_by_type == {
         ("plain", "PRIMARY"): ("id",),
         ("plain", "a"): ("a",),
         ("plain", "ai"): ("a",),  # to InnoDB the same as KEY (a)
@@ -129,16 +129,16 @@ def test_the_columns_of_a_real_servers_indexes_are_known(kinds: PrivateServer, f
 
 def test_each_index_is_exposed_with_its_kind_and_columns(kinds: PrivateServer, fetch: Fetch) -> None:
     [sql] = indexes.queries(identify({"version": kinds.version}))
-    sizes = index_sizes.parse([fetch(kinds, each) for each in SIZES])
+    sizes = index_sizes.parse([fetch(kinds, statement) for statement in SIZES])
     types = indexes.parse([fetch(kinds, sql)])
     sections = {"index_sizes": sizes, "indexes": types}
-    told = exposed(Snapshot(0.0, identify({"version": kinds.version}), "", sections=sections))["innodb_index_info"]
-    found = {labels[1:3]: labels[3:] for labels in told if labels[0] == SCHEMA}
-    assert found["wide", "PRIMARY"] == ("clustered", "b,a")
-    assert found["wide", "ca"] == ("non-unique", "c,a")
-    assert found["plain", "u"] == ("unique", "b,a")
-    assert found["bare", "GEN_CLUST_INDEX"] == ("clustered", "")
-    assert found["parts", "a"] == ("" if kinds.name == "mysql-9.7" else "non-unique", "a")
+    series = exposed(Snapshot(0.0, identify({"version": kinds.version}), "", sections=sections))["innodb_index_info"]
+    infos = {labels[1:3]: labels[3:] for labels in series if labels[0] == SCHEMA}
+    assert infos["wide", "PRIMARY"] == ("clustered", "b,a")
+    assert infos["wide", "ca"] == ("non-unique", "c,a")
+    assert infos["plain", "u"] == ("unique", "b,a")
+    assert infos["bare", "GEN_CLUST_INDEX"] == ("clustered", "")
+    assert infos["parts", "a"] == ("" if kinds.name == "mysql-9.7" else "non-unique", "a")
     without = exposed(Snapshot(0.0, identify({"version": kinds.version}), "", sections={"index_sizes": sizes}))
     assert {labels[3] for labels in without["innodb_index_info"]} == {"clustered", ""}
 

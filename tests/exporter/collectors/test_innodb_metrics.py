@@ -33,9 +33,9 @@ def test_a_real_servers_enabled_counters_are_taken_and_no_others(
 ) -> None:
     identity = identify({name.lower(): value for name, value in ask(server, "SHOW GLOBAL VARIABLES")})
     [sql] = innodb_metrics.queries(identity)
-    found = innodb_metrics.parse([fetch(server, sql)])
+    metrics = innodb_metrics.parse([fetch(server, sql)])
     rows = fetch(server, "SELECT * FROM information_schema.INNODB_METRICS")
     enabled = {row["name"] for row in rows if row.get("status") == "enabled" or row.get("enabled") == 1}
-    assert set(found) == enabled
-    assert 10 < len(found) < len(rows)
-    assert ("ibuf_merges" in found) == (server.name != "mariadb-11.8")
+    assert set(metrics) == enabled
+    assert 10 < len(metrics) < len(rows)
+    assert ("ibuf_merges" in metrics) == (server.name != "mariadb-11.8")

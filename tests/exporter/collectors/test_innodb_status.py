@@ -85,17 +85,17 @@ def test_the_change_buffer_is_the_one_of_innodb_metrics(
         return (text, metrics) if innodb_metrics.parse([before]) == metrics else None
 
     text, metrics = wait_for(looks)
-    found = parse_text(text).change_buffer
-    assert found is not None
-    assert found.size_pages == metrics["ibuf_size"] > 0
-    assert found.free_list_pages + found.size_pages < found.segment_pages < 10000
-    assert found.merges == metrics["ibuf_merges"]
-    assert found.merged_inserts == metrics["ibuf_merges_insert"] > 0
-    assert found.merged_delete_marks == metrics["ibuf_merges_delete_mark"]
-    assert found.merged_deletes == metrics["ibuf_merges_delete"]
-    assert found.discarded_inserts == metrics["ibuf_merges_discard_insert"]
-    assert found.discarded_delete_marks == metrics["ibuf_merges_discard_delete_mark"]
-    assert found.discarded_deletes == metrics["ibuf_merges_discard_delete"]
+    change_buffer = parse_text(text).change_buffer
+    assert change_buffer is not None
+    assert change_buffer.size_pages == metrics["ibuf_size"] > 0
+    assert change_buffer.free_list_pages + change_buffer.size_pages < change_buffer.segment_pages < 10000
+    assert change_buffer.merges == metrics["ibuf_merges"]
+    assert change_buffer.merged_inserts == metrics["ibuf_merges_insert"] > 0
+    assert change_buffer.merged_delete_marks == metrics["ibuf_merges_delete_mark"]
+    assert change_buffer.merged_deletes == metrics["ibuf_merges_delete"]
+    assert change_buffer.discarded_inserts == metrics["ibuf_merges_discard_insert"]
+    assert change_buffer.discarded_delete_marks == metrics["ibuf_merges_discard_delete_mark"]
+    assert change_buffer.discarded_deletes == metrics["ibuf_merges_discard_delete"]
     assert_never_a_wrong_number(text)
 
 
@@ -207,11 +207,11 @@ def test_clients_statements_are_never_parsed(server: PrivateServer, ask: Ask) ->
     text = wait_for(lambda: text if lie in (text := printed(server, ask)) else None)
     ask(server, f"KILL {number}")
     thread.join()
-    found = parse_text(text)
-    assert found == parse_text(text.replace(lie, ""))
-    assert found.total is not None
-    assert found.total.size_pages not in (None, 1)
-    assert found.pools == ()
+    status = parse_text(text)
+    assert status == parse_text(text.replace(lie, ""))
+    assert status.total is not None
+    assert status.total.size_pages not in (None, 1)
+    assert status.pools == ()
 
 
 def test_garbage_in_the_upper_half_is_cut_off(server: PrivateServer, ask: Ask) -> None:

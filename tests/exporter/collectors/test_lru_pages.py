@@ -48,21 +48,21 @@ def of_one_moment(server: PrivateServer, ask: Ask) -> tuple[tuple[BufferPool, ..
 
         def looks() -> tuple[tuple[BufferPool, ...], LruPages] | None:
             before = pools.parse(fetch(pools.SQL))
-            found = lru_pages.parse(fetch(sql))
+            lru = lru_pages.parse(fetch(sql))
             after = pools.parse(fetch(pools.SQL))
             same = [(p.database_pages, p.old_pages) for p in before] == [(p.database_pages, p.old_pages) for p in after]
-            return (after, found) if same else None
+            return (after, lru) if same else None
 
         return wait_for(looks)
 
 
-def sums(found: LruPages) -> tuple[int, int]:
-    each = (*found.pages.values(), found.other)
-    return sum(pages.young for pages in each), sum(pages.old for pages in each)
+def sums(lru: LruPages) -> tuple[int, int]:
+    sublists = (*lru.pages.values(), lru.other)
+    return sum(pages.young for pages in sublists), sum(pages.old for pages in sublists)
 
 
-def assert_all_pages_are_there(seen: tuple[BufferPool, ...], found: LruPages) -> None:
-    young, old = sums(found)
+def assert_all_pages_are_there(seen: tuple[BufferPool, ...], lru: LruPages) -> None:
+    young, old = sums(lru)
     assert old == sum(pool.old_pages for pool in seen) > 0
     assert young == sum(pool.database_pages - pool.old_pages for pool in seen) > 0
 
@@ -70,11 +70,11 @@ def assert_all_pages_are_there(seen: tuple[BufferPool, ...], found: LruPages) ->
 def test_old_and_young_pages_are_those_of_the_pool(server: PrivateServer, ask: Ask) -> None:
     with server.connect() as connection:
         workloads.make_table(connection, "made", 1300)
-    seen, found = of_one_moment(server, ask)
-    assert_all_pages_are_there(seen, found)
-    made = found.pages[Index("shop", "made", "PRIMARY")]
+    seen, lru = of_one_moment(server, ask)
+    assert_all_pages_are_there(seen, lru)
+    made = lru.pages[Index("shop", "made", "PRIMARY")]
     assert 0 < made.old + made.young <= 1400
-    assert found.other.young + found.other.old > 0
+    assert lru.other.young + lru.other.old > 0
 
 
 @pytest.fixture(scope="module")
@@ -86,9 +86,9 @@ def named(server: PrivateServer, ask: Ask) -> Iterator[PrivateServer]:
         f"DROP DATABASE IF EXISTS {schema}",
         f"CREATE DATABASE {schema}",
         *(
-            each.format(f"{schema}.`{name.replace('`', '``')}`")
+            template.format(f"{schema}.`{name.replace('`', '``')}`")
             for name in NAMES
-            for each in (
+            for template in (
                 "CREATE TABLE {} (id INT PRIMARY KEY, v INT, KEY `k``\"'.é` (v)) ENGINE=InnoDB",
                 "INSERT INTO {} VALUES (1, 1)",
             )
@@ -104,24 +104,24 @@ def named(server: PrivateServer, ask: Ask) -> Iterator[PrivateServer]:
 
 def all_of_them(server: PrivateServer, sql: str, *before: str) -> dict[Index, int]:
     """Pages by index; small tables would not be among the first hundred."""
-    found: dict[Index, int] = {}
+    pages: dict[Index, int] = {}
     with server.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
-        for each in (*before, sql):
-            cursor.execute(each)
+        for statement_ in (*before, sql):
+            cursor.execute(statement_)
         for row in Rows.of([column[0] for column in cursor.description or ()], cursor.fetchall()):
             index = Index(*from_quoted(str(row["table_name"])), str(row["index_name"]))
-            found[index] = found.get(index, 0) + int(row["pages"] or 0)
-    return found
+            pages[index] = pages.get(index, 0) + int(row["pages"] or 0)
+    return pages
 
 
 @pytest.mark.parametrize("mode", ["SET sql_mode = ''", "SET sql_mode = 'ANSI_QUOTES'"])
 def test_tables_and_indexes_have_their_own_names(named: PrivateServer, ask: Ask, mode: str) -> None:
-    found = all_of_them(named, statement(named, ask), mode)
-    assert {(each.table, each.index) for each in found if each.schema == SCHEMA} == {
+    pages = all_of_them(named, statement(named, ask), mode)
+    assert {(index.table, index.index) for index in pages if index.schema == SCHEMA} == {
         *((name, index) for name in NAMES for index in ("PRIMARY", "k`\"'.é")),
         ("parts-é", "PRIMARY"),
     }
-    assert found[Index(SCHEMA, "parts-é", "PRIMARY")] == 4
+    assert pages[Index(SCHEMA, "parts-é", "PRIMARY")] == 4
 
 
 def test_names_are_read_where_the_server_quotes_none(named: PrivateServer, ask: Ask) -> None:
@@ -132,8 +132,8 @@ def test_names_are_read_where_the_server_quotes_none(named: PrivateServer, ask: 
         "CREATE TABLE shop.plain (id INT PRIMARY KEY, v INT) ENGINE=InnoDB PARTITION BY HASH (id) PARTITIONS 2",
         "INSERT INTO shop.plain VALUES (1, 1), (2, 2)",
     )
-    found = all_of_them(named, statement(named, ask), "SET sql_quote_show_create = 0")
-    assert found[Index("shop", "plain", "PRIMARY")] == 2
+    pages = all_of_them(named, statement(named, ask), "SET sql_quote_show_create = 0")
+    assert pages[Index("shop", "plain", "PRIMARY")] == 2
 
 
 @pytest.mark.parametrize(
@@ -156,15 +156,15 @@ def test_a_quoted_name_is_taken_apart(name: str, schema_and_table: tuple[str, st
 
 
 def test_the_smallest_of_many_and_pages_without_an_index_are_summed() -> None:
-    found = parsed(
+    lru = parsed(
         *((f"`shop`.`t{n}`", "PRIMARY", n, n // 2) for n in range(TOP + 20)),
         (None, None, 500, 100),
         ("`tmp`.`#sql1_2_0`", "PRIMARY", 900, 50),
     )
-    assert set(found.pages.values()) == {SublistPages(n - n // 2, n // 2) for n in range(20, TOP + 20)}
+    assert set(lru.pages.values()) == {SublistPages(n - n // 2, n // 2) for n in range(20, TOP + 20)}
     small = sum(range(20))
     small_old = sum(n // 2 for n in range(20))
-    assert found.other == SublistPages(small - small_old + 400 + 850, small_old + 100 + 50)
+    assert lru.other == SublistPages(small - small_old + 400 + 850, small_old + 100 + 50)
 
 
 @pytest.mark.parametrize("old", [None, -1, 11, 2**64 - 1])

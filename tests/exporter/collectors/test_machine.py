@@ -88,8 +88,8 @@ def test_everything_is_read_from_the_servers_process(tree: Tree) -> None:
 
 
 def test_the_configuration_does_not_replace_what_was_read(tree: Tree) -> None:
-    found = read(tree.root, SAID, innodb_metrics={"cpu_n": 64})
-    assert found == Machine(**{**{name: getattr(TRUE, name) for name in TRUE.__slots__}, "storage_configured": "hdd"})
+    section = read(tree.root, SAID, innodb_metrics={"cpu_n": 64})
+    assert section == Machine(**{**{name: getattr(TRUE, name) for name in TRUE.__slots__}, "storage_configured": "hdd"})
 
 
 def test_the_setting_names_the_data_folder_where_the_process_may_not_be_looked_into(tree: Tree) -> None:
@@ -202,18 +202,18 @@ def busy_seconds() -> dict[str, float]:
 async def test_a_real_server_is_found_through_its_connection(server: PrivateServer, watch: Watch, over: str) -> None:
     target = from_dsn(server.dsn) if over == "TCP" else Target(socket=str(server.socket))
     busy_before = busy_seconds()
-    found = (await watch(target).collect())[MACHINE]
-    assert found is not None
-    assert 0 < (found.cores or 0) <= len(os.sched_getaffinity(server.pid))
-    assert (found.cpu_seconds or 0) > 0
+    section = (await watch(target).collect())[MACHINE]
+    assert section is not None
+    assert 0 < (section.cores or 0) <= len(os.sched_getaffinity(server.pid))
+    assert (section.cpu_seconds or 0) > 0
     physical = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    assert 0 < (found.memory_available_bytes or 0) < (found.memory_bytes or 0) <= physical
-    assert found.filesystem is not None
-    assert found.device_source is not None
-    if found.device is not None:
-        disks = found.device.split(", ")
+    assert 0 < (section.memory_available_bytes or 0) < (section.memory_bytes or 0) <= physical
+    assert section.filesystem is not None
+    assert section.device_source is not None
+    if section.device is not None:
+        disks = section.device.split(", ")
         before, after = (sum(busy[disk] for disk in disks) / len(disks) for busy in (busy_before, busy_seconds()))
-        assert before <= (found.disk_busy_seconds or 0) <= after
+        assert before <= (section.disk_busy_seconds or 0) <= after
 
 
 @pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)
@@ -221,11 +221,11 @@ async def test_cores_are_those_of_the_server_and_not_the_sidecars(server: Privat
     cores = os.sched_getaffinity(server.pid)
     os.sched_setaffinity(server.pid, {min(cores)})
     try:
-        found = (await watch(server).collect())[MACHINE]
+        section = (await watch(server).collect())[MACHINE]
     finally:
         os.sched_setaffinity(server.pid, cores)
-    assert found is not None
-    assert found.cores == 1.0
+    assert section is not None
+    assert section.cores == 1.0
 
 
 @contextmanager
@@ -248,10 +248,10 @@ async def test_a_quota_given_to_a_real_server_while_it_runs_is_seen(start_server
     with quota(0.5) as group:
         server = start_server("mariadb-11.8")
         (group / "cgroup.procs").write_text(str(server.pid))
-        found = (await watch(server).collect())[MACHINE]
+        section = (await watch(server).collect())[MACHINE]
         server.stop()
-    assert found is not None
-    assert (found.cores, found.cores_source) == (0.5, "cgroup cpu.cfs_quota_us")
+    assert section is not None
+    assert (section.cores, section.cores_source) == (0.5, "cgroup cpu.cfs_quota_us")
 
 
 @asynccontextmanager
@@ -278,13 +278,13 @@ async def forwarded(server: PrivateServer) -> AsyncIterator[Target]:
 
 async def test_a_server_behind_a_tunnel_is_not_looked_for_here(server: PrivateServer, watch: Watch) -> None:
     async with forwarded(server) as target:
-        bare, told = watch(target), watch(target, machine=SAID)
+        bare, configured = watch(target), watch(target, machine=SAID)
         snapshot = await bare.collect()
         assert snapshot[MACHINE] is None
         assert snapshot.outcomes["machine"].failure == "absent"
         assert "configuration" in (snapshot.outcomes["machine"].cure or "")
-        assert (await told.collect())[MACHINE] == read(Path("/nowhere"), SAID)
-        for sampler in (bare, told):
+        assert (await configured.collect())[MACHINE] == read(Path("/nowhere"), SAID)
+        for sampler in (bare, configured):
             await sampler.close()
 
 
@@ -292,10 +292,10 @@ async def test_what_was_read_is_recorded_and_replayed(server: PrivateServer, wat
     with Recorder(tmp_path / "r.jsonl") as recorder:
         snapshot = await watch(server, keep=recorder, machine=SAID).collect()
     [replayed] = replay(tmp_path / "r.jsonl")
-    found = snapshot[MACHINE]
-    assert replayed[MACHINE] == found
-    assert found is not None
-    assert found.storage_configured == "hdd"
+    section = snapshot[MACHINE]
+    assert replayed[MACHINE] == section
+    assert section is not None
+    assert section.storage_configured == "hdd"
 
 
 @pytest.mark.parametrize("server", ["mariadb-11.8"], indirect=True)

@@ -102,5 +102,5 @@ def test_threads_and_their_sums_are_exposed() -> None:
 def test_counts_of_earlier_sidecars_lead_up_to_0() -> None:
     newest_first = [ParallelReaders(0, 2.0, 1), ParallelReaders(4, 1.0, 1), ParallelReaders(0, 7.0, 3)]
     shifted = shifted_to_zero(newest_first)
-    assert [(each.thread_seconds, each.reads_observed) for each in shifted] == [(0.0, 0), (-1.0, 0), (-1.0, 0)]
-    assert [each.threads for each in shifted] == [0, 4, 0]
+    assert [(readers.thread_seconds, readers.reads_observed) for readers in shifted] == [(0.0, 0), (-1.0, 0), (-1.0, 0)]
+    assert [readers.threads for readers in shifted] == [0, 4, 0]

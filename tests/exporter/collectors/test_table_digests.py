@@ -49,8 +49,8 @@ def named(server: PrivateServer, ask: Ask) -> Iterator[Named]:
         with server.connect(charset="utf8mb4") as connection, connection.cursor() as cursor:
             cursor.execute(SQL, collector.values)
             rows = Rows.of([column[0] for column in cursor.description or ()], cursor.fetchall())
-        found = collector.parse([rows])
-        return {} if found is None else {each.text: each for each in found.digests}
+        section = collector.parse([rows])
+        return {} if section is None else {digest.text: digest for digest in section.digests}
 
     yield named
     ask(server, f"DROP DATABASE `{SCHEMA}`")
@@ -58,12 +58,14 @@ def named(server: PrivateServer, ask: Ask) -> Iterator[Named]:
 
 def test_a_statement_has_its_executions_rows_and_times(named: Named) -> None:
     began = time.time()
-    found = named(
+    digests = named(
         Table(SCHEMA, "t"),
         *["SELECT SUM(id) FROM t"] * 3,
         *[f"SELECT * FROM `{SCHEMA}`.t WHERE id = {number}" for number in range(7)],
     )
-    [scan], [lookup] = ([each for text, each in found.items() if ("SUM" in text) is scans] for scans in (True, False))
+    [scan], [lookup] = (
+        [digest for text, digest in digests.items() if ("SUM" in text) is scans] for scans in (True, False)
+    )
     assert (scan.executions, scan.rows_examined) == (3, 3 * ROWS)
     assert (lookup.executions, lookup.rows_examined, lookup.without_index) == (7, 7, False)
     assert scan.seconds > 0.0
@@ -73,13 +75,13 @@ def test_a_statement_has_its_executions_rows_and_times(named: Named) -> None:
 
 
 def test_reads_without_an_index_and_whole_counts_are_told_from_others(named: Named) -> None:
-    found = named(
+    digests = named(
         Table(SCHEMA, "t"),
         "SELECT * FROM t WHERE id + 1 = 5",
         "SELECT COUNT(*) FROM t",
         "SELECT * FROM t WHERE t = 5",
     )
-    assert sorted(each.without_index for each in found.values()) == [False, True, True]
+    assert sorted(digest.without_index for digest in digests.values()) == [False, True, True]
 
 
 def test_only_statements_on_this_very_table_are_found(named: Named) -> None:
@@ -109,8 +111,8 @@ async def test_the_sidecar_asks_in_its_own_session_and_keeps_nothing(
         collector = table_digests(Table(SCHEMA, name))
         answer = await sampler.ask(collector)
         assert (answer.failure, answer.reason) == (None, "")
-        found = collector.parse(answer.results)
-        assert [each.executions for each in (found.digests if found else ())] == executions
+        section = collector.parse(answer.results)
+        assert [digest.executions for digest in (section.digests if section else ())] == executions
     assert "table_digests" not in (await sampler.collect()).outcomes
 
 

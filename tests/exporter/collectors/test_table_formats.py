@@ -90,18 +90,18 @@ async def test_every_source_gives_a_table_the_same_name_and_pages_of_its_own_siz
     server = start_server(name, performance_schema="ON", lower_case_table_names=lower, **barracuda)
     fill(server, ask)
     snapshot = await watch(server).collect()
-    found = named(snapshot, str.lower if lower else str)
-    tables = {each.lower() if lower else each for each in (*PLAIN, *PARTITIONED)}
-    assert found.pop("index_sizes") == tables
-    assert found.pop("table_files") == tables
-    assert found.pop("table_scans") == tables
+    names = named(snapshot, str.lower if lower else str)
+    tables = {table.lower() if lower else table for table in (*PLAIN, *PARTITIONED)}
+    assert names.pop("index_sizes") == tables
+    assert names.pop("table_files") == tables
+    assert names.pop("table_scans") == tables
     if server.name == "mysql-9.7":  # a sample has the name of 144 bytes; INNODB_INDEXES lacks partitioned tables
-        assert found.pop("count_statements") == tables
-        tables -= {each.lower() if lower else each for each in PARTITIONED}
-        assert found.pop("cached_indexes") == tables
+        assert names.pop("count_statements") == tables
+        tables -= {table.lower() if lower else table for table in PARTITIONED}
+        assert names.pop("cached_indexes") == tables
     else:
-        assert found.pop("count_statements") == tables - {CJK} | {CUT}
-    assert found.pop("indexes") == tables
+        assert names.pop("count_statements") == tables - {CJK} | {CUT}
+    assert names.pop("indexes") == tables
     sizes = snapshot[INDEX_SIZES]
     assert sizes is not None
     assert {size.rows for index, size in sizes.sizes.items() if index.clustered and index.table in tables} == {7}

@@ -14,8 +14,8 @@ TIMERS = ["timer_fetch", "timer_write"]
 
 def test_names_that_read_the_same_are_summed() -> None:
     rows = [["shop", "caf\ufffd", None, 1, 2, 3, 4, 10**12, 5 * 10**11], ["shop", "caf\ufffd", None, 1, 0, 0, 0, 0, 0]]
-    found = table_io.parse([Rows.of([*COLUMNS, *TIMERS], rows)])
-    assert found == {Index("shop", "caf\ufffd", NO_INDEX): IndexIo(2, 2, 3, 4, 1.0, 0.5)}
+    io = table_io.parse([Rows.of([*COLUMNS, *TIMERS], rows)])
+    assert io == {Index("shop", "caf\ufffd", NO_INDEX): IndexIo(2, 2, 3, 4, 1.0, 0.5)}
 
 
 def test_a_real_servers_rows_are_counted_by_index(
@@ -32,13 +32,13 @@ def test_a_real_servers_rows_are_counted_by_index(
         f"DELETE FROM {name} WHERE id = 2",
         f"SELECT * FROM {name} FORCE INDEX (k) WHERE k = 30",
     )
-    found = table_io.parse([fetch(server, table_io.SQL)])
+    io = table_io.parse([fetch(server, table_io.SQL)])
     ask(server, f"DROP TABLE {name}")
-    inserted, by_key, by_id = (found[Index(workloads.SCHEMA, "written", each)] for each in (NO_INDEX, "k", "PRIMARY"))
+    inserted, by_key, by_id = (io[Index(workloads.SCHEMA, "written", name)] for name in (NO_INDEX, "k", "PRIMARY"))
     assert (inserted.inserted, inserted.updated, inserted.deleted) == (4, 0, 0)
     assert (by_id.updated, by_id.deleted) == (1, 1)
     assert by_key.fetched in (1, 2)  # some servers count the end of the range
     assert (by_key.inserted, by_key.write_seconds) == (0, 0.0)
     assert inserted.write_seconds > 0.0
     assert by_key.fetch_seconds > 0.0
-    assert not [index for index in found if index.schema in ("mysql", "performance_schema")]
+    assert not [index for index in io if index.schema in ("mysql", "performance_schema")]

@@ -33,9 +33,9 @@ def test_a_real_servers_scans_are_counted_and_lookups_are_not(
         ask(server, "TRUNCATE TABLE performance_schema.table_io_waits_summary_by_index_usage")
         workloads.scan(connection, "read_whole")
     ask(server, f"SELECT * FROM {workloads.SCHEMA}.looked_up WHERE id = 1")
-    found = table_scans.parse([fetch(server, table_scans.SQL)])
+    scans = table_scans.parse([fetch(server, table_scans.SQL)])
     ask(server, f"DROP TABLE {workloads.SCHEMA}.read_whole, {workloads.SCHEMA}.looked_up")
     # MySQL 5.6 counts the end of a scan as one row more.
-    assert found[Table(workloads.SCHEMA, "read_whole")] - 50 * workloads.ROWS_PER_PAGE in (0, 1)
-    assert Table(workloads.SCHEMA, "looked_up") not in found
-    assert not [table for table in found if table.schema in ("mysql", "performance_schema")]
+    assert scans[Table(workloads.SCHEMA, "read_whole")] - 50 * workloads.ROWS_PER_PAGE in (0, 1)
+    assert Table(workloads.SCHEMA, "looked_up") not in scans
+    assert not [table for table in scans if table.schema in ("mysql", "performance_schema")]

@@ -29,7 +29,7 @@ def test_a_real_servers_statements_are_counted_however_many_rows_they_read(
         f"SELECT * FROM {name} WHERE id = 2",
         f"DELETE FROM {name} WHERE id < 3",
     )
-    found = table_statements.parse([fetch(server, table_statements.SQL)])
+    statements = table_statements.parse([fetch(server, table_statements.SQL)])
     ask(server, f"DROP TABLE {name}")
-    assert found[Table(workloads.SCHEMA, "read_often")] == 3
-    assert not [table for table in found if table.schema in ("mysql", "performance_schema")]
+    assert statements[Table(workloads.SCHEMA, "read_often")] == 3
+    assert not [table for table in statements if table.schema in ("mysql", "performance_schema")]

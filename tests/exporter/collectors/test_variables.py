@@ -15,15 +15,15 @@ def test_names_are_in_lower_case_and_values_as_printed() -> None:
 def test_signs_of_a_real_server_are_read(
     server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], fetch: Callable[[PrivateServer, str], Rows]
 ) -> None:
-    found = variables.parse([fetch(server, variables.SQL)])
+    settings = variables.parse([fetch(server, variables.SQL)])
     everything = {name.lower(): value for name, value in ask(server, "SHOW GLOBAL VARIABLES")}
-    assert {name: everything[name] for name in found} == dict(found)
-    assert {name for name in everything if name.startswith("innodb")} <= set(found)
-    assert (int(found["port"]), Path(found["socket"]), Path(found["datadir"])) == (
+    assert {name: everything[name] for name in settings} == dict(settings)
+    assert {name for name in everything if name.startswith("innodb")} <= set(settings)
+    assert (int(settings["port"]), Path(settings["socket"]), Path(settings["datadir"])) == (
         server.port,
         server.socket,
         server.datadir,
     )
-    assert Path(found["pid_file"]).read_text().strip() == str(server.pid)
-    assert Path(found["basedir"]).is_dir()
-    assert ("thread_pool_size" in found) == server.name.startswith("mariadb")
+    assert Path(settings["pid_file"]).read_text().strip() == str(server.pid)
+    assert Path(settings["basedir"]).is_dir()
+    assert ("thread_pool_size" in settings) == server.name.startswith("mariadb")

@@ -136,8 +136,8 @@ async def test_a_locked_table_fails_the_statement_and_not_the_session(server: Pr
 )
 def test_the_server_limits_statements_where_it_can(version: str, limit: str | None) -> None:
     settings = second_sql(identify({"version": version}), 2.5).removeprefix("SET ").split(", ")
-    assert [each for each in settings if "max_" in each] == ([limit] if limit else [])
-    assert all(each.startswith("SESSION ") for each in settings)
+    assert [setting for setting in settings if "max_" in setting] == ([limit] if limit else [])
+    assert all(setting.startswith("SESSION ") for setting in settings)
 
 
 @pytest.fixture

@@ -109,7 +109,9 @@ def series(snapshot: Snapshot) -> Series:
 
 
 def failures(snapshot: Snapshot) -> dict[str, str]:
-    return {name: found.reason for name, found in snapshot.outcomes.items() if found.failure not in (None, "absent")}
+    return {
+        name: outcome.reason for name, outcome in snapshot.outcomes.items() if outcome.failure not in (None, "absent")
+    }
 
 
 async def observed(server: PrivateServer, watch: Watch) -> Snapshot:

@@ -51,7 +51,7 @@ def mounted(tree: Tree, *mounts: tuple[str, str, str, str]) -> None:
     tree.write("proc/42/mountinfo", "\n".join(lines) + "\n")
 
 
-def found(tree: Tree, folder: str = DATADIR) -> FolderStorage:
+def storage_of(tree: Tree, folder: str = DATADIR) -> FolderStorage:
     storage = disks.under(tree.root, 42, folder)
     assert storage is not None
     return storage
@@ -60,14 +60,14 @@ def found(tree: Tree, folder: str = DATADIR) -> FolderStorage:
 def test_a_file_system_on_a_whole_disk(tree: Tree) -> None:
     disk(tree, "vda", "254:0", rotational=1)
     mounted(tree, ("254:0", "/", "ext4", "/dev/vda"))
-    assert found(tree) == FolderStorage("ext4", "vda", SOURCE, True, 4.0, 9.0)
+    assert storage_of(tree) == FolderStorage("ext4", "vda", SOURCE, True, 4.0, 9.0)
 
 
 def test_a_partition_belongs_to_its_disk(tree: Tree) -> None:
     disk(tree, "nvme0n1", "259:0", rotational=0)
     partition(tree, "nvme0n1", "nvme0n1p2", "259:2")
     mounted(tree, ("259:2", "/", "xfs", "/dev/nvme0n1p2"))
-    assert found(tree) == FolderStorage("xfs", "nvme0n1", SOURCE, False, 4.0, 9.0)
+    assert storage_of(tree) == FolderStorage("xfs", "nvme0n1", SOURCE, False, 4.0, 9.0)
 
 
 def test_the_innermost_mount_counts_and_of_two_at_one_place_the_later(tree: Tree) -> None:
@@ -75,16 +75,16 @@ def test_the_innermost_mount_counts_and_of_two_at_one_place_the_later(tree: Tree
     disk(tree, "sdb", "8:16", rotational=0)
     root, data = ("8:0", "/", "ext4", "/dev/sda"), ("8:16", "/var/lib", "xfs", "/dev/sdb")
     mounted(tree, data, root)
-    assert found(tree).device == "sdb"
-    assert found(tree, "/var/library/mysql").device == "sda"
+    assert storage_of(tree).device == "sdb"
+    assert storage_of(tree, "/var/library/mysql").device == "sda"
     mounted(tree, root, data, ("8:0", "/var/lib", "ext4", "/dev/sda"))
-    assert found(tree).device == "sda"
+    assert storage_of(tree).device == "sda"
 
 
 def test_a_name_with_a_space_is_written_in_octal(tree: Tree) -> None:
     disk(tree, "sdb", "8:16", rotational=0)
     mounted(tree, ("8:16", "/my\\040data", "xfs", "/dev/sdb"))
-    assert found(tree, "/my data/mysql").device == "sdb"
+    assert storage_of(tree, "/my data/mysql").device == "sdb"
 
 
 def test_a_mapped_device_on_encryption_on_partitions_leads_to_all_disks(tree: Tree) -> None:
@@ -94,7 +94,7 @@ def test_a_mapped_device_on_encryption_on_partitions_leads_to_all_disks(tree: Tr
     virtual(tree, "dm-0", "253:0", "pci/sda/sda1")
     virtual(tree, "dm-1", "253:1", "virtual/block/dm-0", "pci/sdb")
     mounted(tree, ("253:1", DATADIR, "ext4", "/dev/mapper/vg-data"))
-    assert found(tree) == FolderStorage("ext4", "sda, sdb", SOURCE, True, 2.0, 8.0)
+    assert storage_of(tree) == FolderStorage("ext4", "sda, sdb", SOURCE, True, 2.0, 8.0)
 
 
 def test_a_raid_is_as_its_disks_are(tree: Tree) -> None:
@@ -102,7 +102,7 @@ def test_a_raid_is_as_its_disks_are(tree: Tree) -> None:
     disk(tree, "sdb", "8:16", rotational=0)
     virtual(tree, "md0", "9:0", "pci/sda", "pci/sdb")
     mounted(tree, ("9:0", DATADIR, "ext4", "/dev/md0"))
-    assert found(tree) == FolderStorage("ext4", "sda, sdb", SOURCE, False, 4.0, 18.0)
+    assert storage_of(tree) == FolderStorage("ext4", "sda, sdb", SOURCE, False, 4.0, 18.0)
 
 
 def test_two_partitions_of_one_disk_are_one_disk(tree: Tree) -> None:
@@ -111,7 +111,7 @@ def test_two_partitions_of_one_disk_are_one_disk(tree: Tree) -> None:
     partition(tree, "sda", "sda2", "8:2")
     virtual(tree, "dm-0", "253:0", "pci/sda/sda1", "pci/sda/sda2")
     mounted(tree, ("253:0", DATADIR, "ext4", "/dev/dm-0"))
-    assert (found(tree).device, found(tree).queue_seconds) == ("sda", 9.0)
+    assert (storage_of(tree).device, storage_of(tree).queue_seconds) == ("sda", 9.0)
 
 
 @pytest.mark.parametrize("source", ["/dev/sda2", "/dev/mapper/vg-data"])
@@ -121,7 +121,7 @@ def test_btrfs_names_its_device(tree: Tree, source: str) -> None:
     virtual(tree, "dm-3", "253:3", "pci/sda/sda2")
     tree.write("sys/devices/virtual/block/dm-3/dm/name", "vg-data\n")
     mounted(tree, ("0:41", DATADIR, "btrfs", source))
-    assert found(tree) == FolderStorage("btrfs", "sda", SOURCE, True, 4.0, 9.0)
+    assert storage_of(tree) == FolderStorage("btrfs", "sda", SOURCE, True, 4.0, 9.0)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_btrfs_names_its_device(tree: Tree, source: str) -> None:
 def test_a_file_system_without_a_block_device_says_so(tree: Tree, kind: str, source: str) -> None:
     disk(tree, "sda", "8:0", rotational=1)
     mounted(tree, ("8:0", "/", "ext4", "/dev/sda"), ("0:52", DATADIR, kind, source))
-    storage = found(tree)
+    storage = storage_of(tree)
     assert (storage.filesystem, storage.device, storage.rotational) == (kind, None, None)
     assert storage.source == f"the data folder is on {kind}, whose block device cannot be told"
 
@@ -140,12 +140,12 @@ def test_a_disk_that_does_not_say_is_not_known_to_be_either(tree: Tree) -> None:
     device(tree, "pci/sdb", "8:16")
     virtual(tree, "md0", "9:0", "pci/sda", "pci/sdb")
     mounted(tree, ("9:0", DATADIR, "ext4", "/dev/md0"))
-    assert found(tree) == FolderStorage("ext4", "sda, sdb", SOURCE, None, None, None)
+    assert storage_of(tree) == FolderStorage("ext4", "sda, sdb", SOURCE, None, None, None)
 
 
 def test_a_device_that_sysfs_does_not_show_is_not_known(tree: Tree) -> None:
     mounted(tree, ("8:0", "/", "ext4", "/dev/sda"))
-    assert found(tree).device is None
+    assert storage_of(tree).device is None
 
 
 def test_mounts_that_cannot_be_read_tell_nothing(tree: Tree) -> None:

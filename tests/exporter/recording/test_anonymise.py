@@ -61,7 +61,7 @@ def read(line: Mapping[str, Any], last: dict[str, tuple[Rows, ...]]) -> Answer:
     if "failure" in line:
         return Answer(name, line["at"], line["seconds"], (), line["failure"], line["reason"], line["cure"])
     if "results" in line:
-        last[name] = tuple(Rows.of(each["columns"], each["rows"]) for each in line["results"])
+        last[name] = tuple(Rows.of(result["columns"], result["rows"]) for result in line["results"])
     return Answer(name, line["at"], line["seconds"], last[name])
 
 
@@ -186,7 +186,7 @@ SERVER = identify({"version": "9.7.4", "version_comment": "(Debian)", "performan
 
 
 @pytest.fixture
-def told(tmp_path: Path) -> Any:
+def anonymised(tmp_path: Path) -> Any:
     """The lines after the first of a recording of a server, an account and answers."""
 
     def tell(*answers: Answer, server: Server = SERVER, account: str = "watcher@%") -> list[dict[str, Any]]:
@@ -200,21 +200,21 @@ def told(tmp_path: Path) -> Any:
     return tell
 
 
-def rows(collector: str, columns: list[str], *found: tuple[Any, ...]) -> Answer:
-    return Answer(collector, 1.0, 0.0, (Rows.of(columns, found),))
+def rows(collector: str, columns: list[str], *values: tuple[Any, ...]) -> Answer:
+    return Answer(collector, 1.0, 0.0, (Rows.of(columns, values),))
 
 
-def test_pseudonyms_are_others_in_each_recording(told: Any) -> None:
+def test_pseudonyms_are_others_in_each_recording(anonymised: Any) -> None:
     scans = rows(
         "table_scans", ["object_schema", "object_name", "count_fetch"], ("shop", "orders", 7), ("shop", "b", 7)
     )
-    first, second = told(scans)[1], told(scans)[1]
+    first, second = anonymised(scans)[1], anonymised(scans)[1]
     assert first != second
     (schema, table, _), (same, other, _) = first["results"][0]["rows"]
     assert (schema == same, table == other, schema == table) == (True, False, False)
 
 
-def test_partitions_stay_partitions_and_internal_columns_and_indexes_what_they_are(told: Any) -> None:
+def test_partitions_stay_partitions_and_internal_columns_and_indexes_what_they_are(anonymised: Any) -> None:
     columns = ["database_name", "table_name", "index_name", "pages", "longest_prefix"]
     answer = rows(
         "index_sizes",
@@ -223,14 +223,14 @@ def test_partitions_stay_partitions_and_internal_columns_and_indexes_what_they_a
         ("shop", "orders#P#p2025#SP#s1", "by_day", 1, "n_diff_pfx02 day,id"),
         ("shop", "log", "GEN_CLUST_INDEX", 1, "n_diff_pfx01 DB_ROW_ID"),
     )
-    first, second, third = told(answer)[1]["results"][0]["rows"]
+    first, second, third = anonymised(answer)[1]["results"][0]["rows"]
     assert first[1].partition("#p#")[0] == second[1].partition("#p#")[0]
     assert first[1] != second[1]
     assert (first[2], third[2], third[4]) == ("PRIMARY", "GEN_CLUST_INDEX", "n_diff_pfx01 DB_ROW_ID")
     assert first[4].removeprefix("n_diff_pfx02 ").split(",") == second[4].removeprefix("n_diff_pfx02 ").split(",")[::-1]
 
 
-def test_only_counts_of_whole_tables_are_kept_of_the_digests(told: Any) -> None:
+def test_only_counts_of_whole_tables_are_kept_of_the_digests(anonymised: Any) -> None:
     columns = ["schema_name", "digest_text", "executions", "picoseconds", "rows_examined"]
     texts = (
         "`secret`",
@@ -241,9 +241,9 @@ def test_only_counts_of_whole_tables_are_kept_of_the_digests(told: Any) -> None:
     answer = rows(
         "count_statements", columns, *(("shop", f"SELECT COUNT ( * ) FROM {text}", 5, 6, 7) for text in texts)
     )
-    found = told(answer)[1]["results"][0]["rows"]
-    assert [row[2:] for row in found] == [[5, 6, 7]] * 2
-    assert [PSEUDONYM.sub("?", row[1]) for row in found] == [
+    recorded = anonymised(answer)[1]["results"][0]["rows"]
+    assert [row[2:] for row in recorded] == [[5, 6, 7]] * 2
+    assert [PSEUDONYM.sub("?", row[1]) for row in recorded] == [
         "SELECT COUNT ( * ) FROM `?` . `?`",
         "SELECT COUNT ( * ) FROM `?` . `?` FORCE INDEX ( PRIMARY )",
     ]
@@ -266,9 +266,9 @@ def test_only_counts_of_whole_tables_are_kept_of_the_digests(told: Any) -> None:
         ("version_comment", "Built by Acme, MySQL Community Server", "MySQL Community Server"),
     ],
 )
-def test_settings_are_kept_and_names_are_not(told: Any, name: str, value: str, kept: str | None) -> None:
-    found = told(rows("variables", ["Variable_name", "Value"], (name, value)))[1]["results"][0]["rows"]
-    assert found == ([] if kept is None else [[name, kept]])
+def test_settings_are_kept_and_names_are_not(anonymised: Any, name: str, value: str, kept: str | None) -> None:
+    recorded = anonymised(rows("variables", ["Variable_name", "Value"], (name, value)))[1]["results"][0]["rows"]
+    assert recorded == ([] if kept is None else [[name, kept]])
 
 
 @pytest.mark.parametrize(
@@ -276,12 +276,14 @@ def test_settings_are_kept_and_names_are_not(told: Any, name: str, value: str, k
     [(("vda", "ext4"), "vda", "ext4"), (("nvme0n1, md_acme", "fuse.acmefs"), "nvme0n1, disk", "other")],
     ids=str,
 )
-def test_only_kernel_names_of_disks_are_kept(told: Any, answer: tuple[str, str], device: str, filesystem: str) -> None:
+def test_only_kernel_names_of_disks_are_kept(
+    anonymised: Any, answer: tuple[str, str], device: str, filesystem: str
+) -> None:
     source = f"the data folder is on {answer[1]}, whose block device cannot be told"
     said = {"device": answer[0], "filesystem": answer[1], "device_source": source}
-    found = dict(told(rows("machine", ["name", "value"], *said.items()))[1]["results"][0]["rows"])
-    assert (found["device"], found["filesystem"]) == (device, filesystem)
-    assert "acme" not in found["device_source"]
+    recorded = dict(anonymised(rows("machine", ["name", "value"], *said.items()))[1]["results"][0]["rows"])
+    assert (recorded["device"], recorded["filesystem"]) == (device, filesystem)
+    assert "acme" not in recorded["device_source"]
 
 
 @pytest.mark.parametrize(
@@ -303,7 +305,7 @@ def test_a_comment_keeps_who_built_the_server() -> None:
     assert plain_words("acme's own") == ""
 
 
-def test_a_refusal_names_no_account_and_no_host(told: Any) -> None:
+def test_a_refusal_names_no_account_and_no_host(anonymised: Any) -> None:
     answer = Answer(
         "index_sizes",
         1.0,
@@ -313,7 +315,7 @@ def test_a_refusal_names_no_account_and_no_host(told: Any) -> None:
         "SELECT command denied to user 'acme'@'acme7' for table 'innodb_index_stats'",
         "GRANT SELECT ON mysql.innodb_index_stats TO 'ac''me TO x'@'10.1.%'",
     )
-    session, refused = told(answer, account="ac'me TO x@10.1.%")
+    session, refused = anonymised(answer, account="ac'me TO x@10.1.%")
     user, host = session["account"].split("@")
     assert PSEUDONYM.fullmatch(user)
     assert PSEUDONYM.fullmatch(host)
@@ -395,8 +397,8 @@ async def test_a_recording_of_a_real_server_names_nothing_of_its_owners(
     seen = list(replay(plain))
     compare(seen, list(replay(anonymous)))
     assert {outcome.failure for outcome in seen[-1].outcomes.values()} <= {None, "absent"}
-    held, told = content(plain).lower(), content(anonymous).lower()
+    held, anonymised = content(plain).lower(), content(anonymous).lower()
     for name in (SCHEMA, TABLE, PARTITIONED, INDEX, COLUMN, PARTITION, USER, SAID, str(with_odd_names.datadir)):
         assert json.dumps(name, ensure_ascii=False)[1:-1].lower() in held, name
     for name in (SECRET, "☂", "☃", "büro", socket.gethostname(), str(with_odd_names.datadir.parent)):
-        assert name.lower() not in told, name
+        assert name.lower() not in anonymised, name

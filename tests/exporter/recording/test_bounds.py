@@ -34,7 +34,7 @@ from exporter.recording.bounds import ReadBudget
 from exporter.recording.file import RecordingError, Replayer
 for path in sys.argv[2:]:
     try:
-        found = list(Replayer(ReadBudget(64 << 20, cure="do this")).read(Path(path)))
+        snapshots = list(Replayer(ReadBudget(64 << 20, cure="do this")).read(Path(path)))
     except RecordingError as error:
         print(error)
 """
@@ -218,11 +218,11 @@ def test_a_truncated_recording_is_told_from_a_damaged_one(tmp_path: Path) -> Non
     whole = HEAD + b'{"collection":1}\n{"collection":2}\n'
     for cut in (whole, whole + b'{"coll', whole + b'{"end":'):
         path.write_bytes(cut)
-        found = []
+        times = []
         with pytest.raises(TruncatedRecording, match="it ends after line 4 without its end mark"):  # noqa: PT012
-            for each in replay(path):
-                found.append(each.at)  # noqa: PERF401
-        assert found == [1.0, 2.0]
+            for snapshot in replay(path):
+                times.append(snapshot.at)  # noqa: PERF401
+        assert times == [1.0, 2.0]
     path.write_bytes(HEAD + b'{"collection":1}\n{"coll\n{"collection":2}\n{"end":5}\n')
     with pytest.raises(RecordingError, match=r"cut.jsonl:4: damaged") as refused:
         list(replay(path))

@@ -150,11 +150,11 @@ def whole(server: PrivateServer, tmp_path_factory: pytest.TempPathFactory) -> by
 
 
 def snapshots_before_the_error(path: Path) -> tuple[list[Snapshot], str]:
-    found: list[Snapshot] = []
+    snapshots: list[Snapshot] = []
     with pytest.raises(RecordingError) as refused:  # noqa: PT012
         for snapshot in replay(path):
-            found.append(snapshot)  # noqa: PERF402
-    return found, str(refused.value)
+            snapshots.append(snapshot)  # noqa: PERF402
+    return snapshots, str(refused.value)
 
 
 @one
@@ -224,8 +224,8 @@ def test_bits_that_fell_over_in_a_gzip_stream_are_an_error_and_nothing_else(whol
 @one
 def test_collections_before_the_damage_are_read(whole: bytes, tmp_path: Path) -> None:
     path = tmp_path / "recording.jsonl"
-    found, _ = snapshots_before_the_error(put(path, whole[: whole.rindex(b'{"end"')]))
-    assert len(found) == 2
+    snapshots, _ = snapshots_before_the_error(put(path, whole[: whole.rindex(b'{"end"')]))
+    assert len(snapshots) == 2
 
 
 @pytest.mark.parametrize(

@@ -197,8 +197,9 @@ def test_parallel_reads_are_counted_on_from_recording_to_recording_and_from_side
                 history.keep(at, session=False)
     with opened() as history:
         readers = [snapshot[PARALLEL_READERS] for snapshot in history.take_past()]
-    assert [each and each.thread_seconds for each in readers] == [-24.0, -20.0, -16.0, -12.0, -12.0, -8.0, -4.0, 0.0]
-    assert [each and each.reads_observed for each in readers] == [0, 0, 0, 0, 0, 0, 0, 0]
+    seconds = [-24.0, -20.0, -16.0, -12.0, -12.0, -8.0, -4.0, 0.0]
+    assert [section and section.thread_seconds for section in readers] == seconds
+    assert [section and section.reads_observed for section in readers] == [0, 0, 0, 0, 0, 0, 0, 0]
 
 
 def test_statements_of_clients_are_not_written(opened: Open, tmp_path: Path) -> None:

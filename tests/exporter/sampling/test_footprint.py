@@ -20,7 +20,7 @@ COUNTERS = (
     "Innodb_rows_inserted",
     "Innodb_rows_updated",
 )
-ALWAYS = [replace(each, every=0.0) for each in (*COLLECTORS, METRIC_KINDS)]
+ALWAYS = [replace(collector, every=0.0) for collector in (*COLLECTORS, METRIC_KINDS)]
 """Each source is read in each collection."""
 SMALL: dict[str, object] = {"tmp_table_size": 1024}
 ON_DISK: dict[str, object] = SMALL | {"big_tables": 1}

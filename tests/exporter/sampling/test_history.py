@@ -51,8 +51,8 @@ def test_a_shared_mapping_equals_the_dictionary_and_keeps_its_order(some: list[d
         before = share(plain, before)
         made.append(before)
     assert made == some
-    assert [list(each) for each in made] == [list(plain) for plain in some]
-    assert [repr(each) for each in made] == [repr(dict(each.items())) for each in made]
+    assert [list(mapping) for mapping in made] == [list(plain) for plain in some]
+    assert [repr(mapping) for mapping in made] == [repr(dict(mapping.items())) for mapping in made]
 
 
 def test_it_answers_as_a_dictionary_does() -> None:
@@ -129,13 +129,13 @@ def test_the_history_of_a_busy_server_is_small() -> None:
     names = [Table("shop", f"orders_{n}") for n in range(BUSY_TABLES)]
     history: list[Snapshot] = []
     for number in range(SNAPSHOTS):
-        for each in (*busy(names, number), *others(last, number)):
-            assembler.take(each)
+        for taken in (*busy(names, number), *others(last, number)):
+            assembler.take(taken)
         history.append(assembler.snapshot(1e9 + 10 * number))
     newest = history[-1]
     sections = (newest[TABLE_FILES], newest[COUNT_STATEMENTS], newest[TABLE_SCANS])
     assert [len(section or ()) for section in sections] == [BUSY_TABLES] * 3
-    assert len({(each[TABLE_FILES] or {})[names[5]].bytes for each in history}) == SNAPSHOTS
+    assert len({(snapshot[TABLE_FILES] or {})[names[5]].bytes for snapshot in history}) == SNAPSHOTS
     assert all(weight(after.sections, before.sections) <= LARGEST_SNAPSHOT for before, after in pairwise(history))
 
 
@@ -187,7 +187,7 @@ def named(at: float, prefix: str) -> Snapshot:
 
 def test_it_keeps_the_newest_of_a_length() -> None:
     history = BoundedHistory((named(at, "shop") for at in range(5)), 3)
-    assert [each.at for each in history] == [2, 3, 4]
+    assert [snapshot.at for snapshot in history] == [2, 3, 4]
 
 
 def test_new_names_in_each_answer_shorten_it() -> None:
@@ -210,7 +210,7 @@ def test_the_newest_is_replaced() -> None:
     history = BoundedHistory((named(at, "shop") for at in range(3)), 3)
     assert history.pop().at == 2
     history.append(named(9, "shop"))
-    assert [each.at for each in history] == [0, 1, 9]
+    assert [snapshot.at for snapshot in history] == [0, 1, 9]
 
 
 def test_a_container_gives_it_an_eighth_at_most() -> None:
