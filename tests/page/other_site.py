@@ -21,9 +21,9 @@ _SCRIPT = """async ([target, question]) => {
     const keep = (name, promise) => ended.push(promise.then((text) => text && read.push(name), () => {}));
     const text = (path, options) => fetch(target + path, options).then((answer) => answer.ok ? answer.text() : "");
     const add = (name, properties, where = document.body) => keep(name, new Promise((done) => {
-        const made = Object.assign(document.createElement(name), properties);
-        made.onload = made.onerror = () => done("");
-        where.append(made);
+        const element = Object.assign(document.createElement(name), properties);
+        element.onload = made.onerror = () => done("");
+        where.append(element);
         setTimeout(done, 2000, "");
     }));
     const framed = (name, source) => add("iframe", { name, srcdoc: source, sandbox: "allow-scripts allow-forms" });

@@ -46,18 +46,18 @@ def contrast(tokens: dict[str, str], one: str, other: str) -> float:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_ink_stands_out(scheme: str) -> None:
-    known = tokens(scheme)
+    colours = tokens(scheme)
     shapes = ("pic-young", "pic-old", "pic-free", "pic-rest", "pic-now", "pic-then", "pic-other", *INDEXES)
     low = {
         (ink, ground): ratio
         for ground in GROUNDS
         for ink, least in (*((shape, SHAPE) for shape in shapes), ("pic-ink", TEXT), ("pic-quiet", TEXT))
-        if (ratio := contrast(known, ink, ground)) < least
+        if (ratio := contrast(colours, ink, ground)) < least
     }
     assert low == {}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_on_an_ink_stands_out(scheme: str) -> None:
-    known = tokens(scheme)
-    assert {ink: ratio for ink in ("pic-young", *INDEXES) if (ratio := contrast(known, "pic-on", ink)) < TEXT} == {}
+    colours = tokens(scheme)
+    assert {ink: ratio for ink in ("pic-young", *INDEXES) if (ratio := contrast(colours, "pic-on", ink)) < TEXT} == {}

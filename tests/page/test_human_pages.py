@@ -15,17 +15,17 @@ RULE = "scan-exceeds-old-sublist"
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("/rules", RULE),
         (f"/rules/{RULE}", "old sublist"),
         ("/snapshot", "innodb_old_blocks_pct"),
     ],
 )
-def test_a_browser_gets_a_page(replaying: Listening, visitor: Visitor, path: str, said: str) -> None:
+def test_a_browser_gets_a_page(replaying: Listening, visitor: Visitor, path: str, message: str) -> None:
     page = visitor.open(replaying.url + path)
     expect(page.get_by_role("heading", level=1)).to_be_visible()
-    expect(page.locator("body")).to_contain_text(said)
+    expect(page.locator("body")).to_contain_text(message)
     narrow(page)
     accessible(page)
     assert replaying.get(path).headers["content-type"] == "application/json"

@@ -82,7 +82,7 @@ def test_one_screen_says_what_is_wrong_since_when_what_to_run_its_effect_its_cos
         "its cost": effect(shown, "Cost"),
         "the way back": steps.filter(has_text="Undo"),
     }
-    assert {said: within(part, size) for said, part in parts.items()} == dict.fromkeys(parts, True)
+    assert {sentence: within(part, size) for sentence, part in parts.items()} == dict.fromkeys(parts, True)
     picture = (PICTURES or tmp_path) / f"{name}.png"
     keep(page.screenshot(), picture)
     assert picture.stat().st_size < MOST_BYTES

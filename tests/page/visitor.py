@@ -40,7 +40,7 @@ class Visitor:
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._contexts: list[BrowserContext] = []
-        self._said: list[str] = []
+        self._problems: list[str] = []
 
     def open(
         self,
@@ -75,16 +75,16 @@ class Visitor:
         page = context.new_page()
 
         def hear(message: ConsoleMessage) -> None:
-            said = f"{message.text} ({message.location.get('url', '')})"
-            if not re.search(harmless, said):
-                self._said.append(said)
+            problem = f"{message.text} ({message.location.get('url', '')})"
+            if not re.search(harmless, problem):
+                self._problems.append(problem)
 
         def watch(request: Request) -> None:
             if not request.url.startswith((origin, "data:")):
-                self._said.append(f"asks {request.url}")
+                self._problems.append(f"asks {request.url}")
 
         page.on("console", hear)
-        page.on("pageerror", lambda error: self._said.append(str(error)))
+        page.on("pageerror", lambda error: self._problems.append(str(error)))
         page.on("request", watch)
         page.goto(url)
         return page
@@ -94,7 +94,7 @@ class Visitor:
         for context in self._contexts:
             context.close()
         self._contexts.clear()
-        assert not self._said, "\n".join(self._said)
+        assert not self._problems, "\n".join(self._problems)
 
 
 def ready(page: Page) -> None:

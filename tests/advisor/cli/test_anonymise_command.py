@@ -48,12 +48,12 @@ def test_a_truncated_recording_gives_its_complete_collections_with_a_warning(run
     path, output = cut(tmp_path, 5), tmp_path / "whole.jsonl"
     lines = path.read_bytes().count(b"\n")
     complete = path.read_bytes().count(b'{"collection"')
-    said = f"{path}: truncated: it ends after line {lines} without its end mark"
-    said += "; the collections before that are taken: "
+    message = f"{path}: truncated: it ends after line {lines} without its end mark"
+    message += "; the collections before that are taken: "
     done = run("advise", "--recording", path)
-    assert (done.returncode, done.stderr) == (0, f"{said}{complete}\n")
+    assert (done.returncode, done.stderr) == (0, f"{message}{complete}\n")
     done = run("anonymise", path, "-o", output)
-    assert (done.returncode, done.stderr.splitlines()[0]) == (0, f"{said}{complete}")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (0, f"{message}{complete}")
     assert len(list(replay(output))) == complete
 
 

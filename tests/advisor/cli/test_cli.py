@@ -126,11 +126,11 @@ def test_advice_as_text(run: Run) -> None:
 def test_advice_as_json_is_the_contract_and_nothing_else() -> None:
     done = here("advise", "--recording", SCAN, "--format", "json")
     assert done.exit_code == 0
-    said = Advice.model_validate_json(done.stdout)
-    assert said.computed_at
-    undated = said.model_copy(update={"computed_at": None, "age_seconds": None})
+    answer = Advice.model_validate_json(done.stdout)
+    assert answer.computed_at
+    undated = answer.model_copy(update={"computed_at": None, "age_seconds": None})
     judged = advised(captured("mysql-9.7/repeated-scan"))
-    seen = tuple(finding.model_copy(update={"first_seen": said.at}) for finding in judged.recommendations)
+    seen = tuple(finding.model_copy(update={"first_seen": answer.at}) for finding in judged.recommendations)
     assert undated == judged.model_copy(update={"recommendations": seen})
     changes = [change for finding in json.loads(done.stdout)["recommendations"] for change in finding["changes"]]
     assert {change["from"] for change in changes if change["setting"] == "innodb_old_blocks_pct"} == {37}
@@ -183,7 +183,7 @@ def test_a_recording_without_privileges_names_the_grants(name: str, grants: list
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["advise"], "name a server with --dsn mysql://user@host:port (or $INNODB_ADVISOR_DSN) or --defaults-file"),
         (["serve"], "name a server with --dsn"),
@@ -225,13 +225,13 @@ def test_a_recording_without_privileges_names_the_grants(name: str, grants: list
         (["check", "extra", "--recording", SCAN], "Got unexpected extra argument (extra)"),
     ],
 )
-def test_options_that_cannot_be_used_are_refused(arguments: list[object], said: str) -> None:
-    assert refused(here(*arguments)).startswith(said)
+def test_options_that_cannot_be_used_are_refused(arguments: list[object], message: str) -> None:
+    assert refused(here(*arguments)).startswith(message)
 
 
 @pytest.mark.parametrize("command", ["serve", "advise", "check"])
 @pytest.mark.parametrize(
-    ("dsn", "said"),
+    ("dsn", "reason"),
     [
         ("db.example", "a DSN starts with mysql://; expected mysql://user@host:port or mysql://user@/?socket=/path"),
         ("postgres://me@host", "a DSN starts with mysql://"),
@@ -245,15 +245,15 @@ def test_options_that_cannot_be_used_are_refused(arguments: list[object], said: 
         ("me:secret@tcp(host:3306)/", "a DSN starts with mysql://"),
     ],
 )
-def test_a_dsn_that_cannot_be_used_is_refused(command: str, dsn: str, said: str) -> None:
+def test_a_dsn_that_cannot_be_used_is_refused(command: str, dsn: str, reason: str) -> None:
     message = refused(here(command, "--dsn", dsn))
-    assert message.startswith(said)
+    assert message.startswith(reason)
     assert "\n" not in message
     assert "secret" not in message
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (None, "cannot read the defaults file {file}: No such file or directory"),
         (b"", "{file} has no [client] section"),
@@ -262,11 +262,11 @@ def test_a_dsn_that_cannot_be_used_is_refused(command: str, dsn: str, said: str)
         (b"[client]\npassword = \xff\xfe\n", "cannot read the defaults file {file}: it is not UTF-8 text"),
     ],
 )
-def test_a_defaults_file_that_cannot_be_used_is_refused(tmp_path: Path, content: bytes | None, said: str) -> None:
+def test_a_defaults_file_that_cannot_be_used_is_refused(tmp_path: Path, content: bytes | None, message: str) -> None:
     file = tmp_path / "my.cnf"
     if content is not None:
         file.write_bytes(content)
-    assert refused(here("check", "--defaults-file", file)) == said.format(file=file)
+    assert refused(here("check", "--defaults-file", file)) == message.format(file=file)
 
 
 def test_a_password_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
@@ -294,9 +294,9 @@ def garbage(folder: Path) -> Iterator[tuple[Path, str]]:
         "holes.jsonl": (b"".join(lines[:3] + lines[9:]), "{file}:"),
         "bare.jsonl": (lines[0] + b'{"end": 1}\n', "{file} holds no complete collection"),
     }
-    for name, (content, said) in contents.items():
+    for name, (content, message) in contents.items():
         (folder / name).write_bytes(content)
-        yield folder / name, said
+        yield folder / name, message
     yield folder / "absent.gz", "cannot read the recording {file}: No such file or directory"
     yield folder, "cannot read the recording {file}: Is a directory"
 
@@ -306,9 +306,9 @@ def test_a_file_that_is_no_whole_recording_is_refused(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         serve = ("serve", "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
         commands = itertools.cycle((serve, ("advise",), ("check",)))
-        for (file, said), command in zip(garbage(tmp_path), commands, strict=False):
+        for (file, reason), command in zip(garbage(tmp_path), commands, strict=False):
             message = refused(here(*command, "--recording", file))
-            assert message.startswith(said.format(file=file))
+            assert message.startswith(reason.format(file=file))
             assert "\n" not in message
 
 
@@ -624,16 +624,16 @@ def test_watching_lasts_as_long_as_asked_for(server: PrivateServer, run: Run) ->
 def test_output_that_cannot_be_written_is_said_and_is_no_finding(
     spawn: Spawn, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = "Error: cannot write the output: No space left on device\n"
+    message = "Error: cannot write the output: No space left on device\n"
     for arguments in (["advise"], ["advise", "--format", "json"], ["check", "--format", "json"]):
         with suppress(OSError), Path("/dev/full").open("w") as full, redirect_stdout(full):
             with pytest.raises(SystemExit) as ended:
                 main([*arguments, "--recording", str(SCAN)])
             assert ended.value.code == 2
-        assert capsys.readouterr().err == said
+        assert capsys.readouterr().err == message
     with Path("/dev/full").open("w") as full:
         process = spawn("advise", "--recording", SCAN, stdout=full)
-        assert process.communicate(timeout=DEADLINE)[1] == said
+        assert process.communicate(timeout=DEADLINE)[1] == message
     assert process.returncode == 2
 
 

@@ -29,7 +29,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
     return {"PATH": path, "PYTHONPATH": str(REPOSITORY), "HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "TERM": "dumb"}
 
 
-def said(shell: str, script: str, environment: dict[str, str]) -> list[str]:
+def completions(shell: str, script: str, environment: dict[str, str]) -> list[str]:
     program = shutil.which(shell)
     if program is None:
         give_up(f"{shell} is not installed")
@@ -54,16 +54,19 @@ complete_line() {
 
 
 def test_bash_completes_commands_options_and_words(environment: dict[str, str]) -> None:
-    assert said("bash", f"{BASH}\ncomplete_line innodb-advisor wh", environment) == ["whatif"]
-    assert said("bash", f"{BASH}\ncomplete_line innodb-advisor advise --fail", environment) == ["--fail-on"]
-    words = said("bash", f"{BASH}\ncomplete_line innodb-advisor advise --fail-on ''", environment)
+    assert completions("bash", f"{BASH}\ncomplete_line innodb-advisor wh", environment) == ["whatif"]
+    assert completions("bash", f"{BASH}\ncomplete_line innodb-advisor advise --fail", environment) == ["--fail-on"]
+    words = completions("bash", f"{BASH}\ncomplete_line innodb-advisor advise --fail-on ''", environment)
     assert words == ["info", "warning", "critical"]
 
 
 def test_fish_completes_commands_and_options(environment: dict[str, str]) -> None:
     load = f"{VARIABLE}=fish_source innodb-advisor | source\n"
-    assert said("fish", f"{load}complete --do-complete 'innodb-advisor wh'", environment)[0] == "whatif"
-    assert said("fish", f"{load}complete --do-complete 'innodb-advisor advise --fail'", environment)[0] == "--fail-on"
+    assert completions("fish", f"{load}complete --do-complete 'innodb-advisor wh'", environment)[0] == "whatif"
+    assert (
+        completions("fish", f"{load}complete --do-complete 'innodb-advisor advise --fail'", environment)[0]
+        == "--fail-on"
+    )
 
 
 # compadd and _describe are the ends of zsh's completion: here they print what they were given.
@@ -78,7 +81,7 @@ _innodb_advisor_completion
 
 
 def test_zsh_completes_commands(environment: dict[str, str]) -> None:
-    assert any(word.startswith("whatif") for word in said("zsh", f"setopt extendedglob\n{ZSH}", environment))
+    assert any(word.startswith("whatif") for word in completions("zsh", f"setopt extendedglob\n{ZSH}", environment))
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

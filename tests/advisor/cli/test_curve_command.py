@@ -54,9 +54,9 @@ class Estimated:
 
 @pytest.fixture
 def estimated(monkeypatch: pytest.MonkeyPatch) -> Estimated:
-    made = Estimated()
-    monkeypatch.setattr(estimate, "curve", made)
-    return made
+    estimated = Estimated()
+    monkeypatch.setattr(estimate, "curve", estimated)
+    return estimated
 
 
 def test_the_whole_recording_is_asked_for_the_usual_sizes(estimated: Estimated) -> None:
@@ -96,7 +96,7 @@ def test_a_file_has_what_standard_output_has(
     assert content == shown(halving(TIMES).tidied())
     assert [line.rstrip() for line in printed.stdout.splitlines()] == content.splitlines()
     if style == "svg":
-        ET.fromstring(content)  # noqa: S314 - made here
+        ET.fromstring(content)  # noqa: S314 - written here
     assert len(estimated.asked) == 2
 
 
@@ -111,8 +111,8 @@ def test_todays_size_is_always_among_the_sizes(estimated: Estimated, written: st
 
 @pytest.mark.parametrize("written", ["", "0", "-1", "2,", "2;3", "nan", "inf", "1e3", "101", "0.001", "4G", "2x", "٣"])
 def test_what_is_no_multiple_is_refused(written: str) -> None:
-    said = refused("--recording", capture(SCAN), "--times", written)
-    assert said == (
+    message = refused("--recording", capture(SCAN), "--times", written)
+    assert message == (
         f"Invalid value for '--times': {written!r} is not a list of numbers from 0.01 to 100 such as 0.5,1,2"
     )
 
@@ -130,8 +130,8 @@ def test_the_default_sizes_of_the_help_are_the_models() -> None:
 def test_a_file_that_cannot_be_written_is_refused_before_the_server_is_watched(
     estimated: Estimated, tmp_path: Path
 ) -> None:
-    said = refused("--dsn", "mysql://root@127.0.0.1:1", "-o", tmp_path / "absent" / "curve.svg")
-    assert said == f"cannot write {tmp_path}/absent/curve.svg: there is no directory {tmp_path}/absent"
+    message = refused("--dsn", "mysql://root@127.0.0.1:1", "-o", tmp_path / "absent" / "curve.svg")
+    assert message == f"cannot write {tmp_path}/absent/curve.svg: there is no directory {tmp_path}/absent"
     assert "is a directory" in refused("--recording", capture(SCAN), "-o", tmp_path)
     assert estimated.asked == []
 
@@ -145,18 +145,18 @@ def test_a_full_disk_is_one_clear_line(estimated: Estimated) -> None:
 
 
 @pytest.mark.parametrize(
-    ("recording", "said"),
+    ("recording", "message"),
     [
         (SCAN, "there is no miss curve: nothing explains what was measured"),
         ("mysql-9.7/unprivileged", "GRANT PROCESS ON *.* TO"),
     ],
 )
-def test_it_says_why_there_is_no_curve(monkeypatch: pytest.MonkeyPatch, recording: str, said: str) -> None:
+def test_it_says_why_there_is_no_curve(monkeypatch: pytest.MonkeyPatch, recording: str, message: str) -> None:
     def unanswerable(*_: Any) -> MissCurve:
         raise Unanswerable("accesses", "nothing explains what was measured")
 
     monkeypatch.setattr(estimate, "curve", unanswerable)
-    assert said in refused("--recording", capture(recording))
+    assert message in refused("--recording", capture(recording))
 
 
 def test_it_needs_a_server_that_answers() -> None:

@@ -75,9 +75,9 @@ def test_a_recording_carries_it_for_history_and_advise(ask: Ask, tmp_path: Path)
     recording = carrying(tmp_path / "recording.jsonl", LEDGER)
     environment = {"INNODB_ADVISOR_STATE_DIR": str(tmp_path)}  # for other commands: the recording replaces it
     ended = ask("history", "--recording", recording, "--format", "json", "--rule", RULE, env=environment)
-    said = History.model_validate_json(ended.stdout)
-    assert said.outcomes == (closed("1" * 16),)
-    assert not said.kept
+    answer = History.model_validate_json(ended.stdout)
+    assert answer.outcomes == (closed("1" * 16),)
+    assert not answer.kept
     advised = ask("advise", "--recording", recording, "--format", "json")
     assert GradedAdvice.model_validate_json(advised.stdout).outcomes == history(LEDGER).outcomes
     assert "outcomes" not in json.loads(ask("advise", "--recording", capture(RECORDING), "--format", "json").stdout)
@@ -87,7 +87,7 @@ def test_a_recording_carries_it_for_history_and_advise(ask: Ask, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ((), "name the directory of `serve` with --state-dir, or a file with --recording"),
         (("--state-dir", "{empty}"), "has no history: `serve --state-dir` keeps one there"),
@@ -101,10 +101,10 @@ def test_a_recording_carries_it_for_history_and_advise(ask: Ask, tmp_path: Path)
         (("--state-dir", "{empty}", "--limit", "0"), "Invalid value for '--limit'"),
     ],
 )
-def test_what_cannot_be_used_is_said(ask: Ask, tmp_path: Path, arguments: tuple[object, ...], said: str) -> None:
+def test_what_cannot_be_used_is_said(ask: Ask, tmp_path: Path, arguments: tuple[object, ...], message: str) -> None:
     ended = ask("history", *(str(argument).replace("{empty}", str(tmp_path)) for argument in arguments))
     assert ended.exit_code == 2
-    assert said in " ".join(ended.stderr.split())
+    assert message in " ".join(ended.stderr.split())
     assert "Traceback" not in ended.stderr
 
 
@@ -167,8 +167,8 @@ def test_any_other_time_is_refused(written: str) -> None:
 def test_so_long_ago_counts_from_now(ask: Ask, tmp_path: Path) -> None:
     now = time.time()
     keep(tmp_path, Ledger.of([closed("1" * 16, closed_at=now - 7200), closed("2" * 16, closed_at=now - 1800)]))
-    said = json.loads(ask("history", "--state-dir", tmp_path, "--since", "1h", "--format", "json").stdout)
-    assert [outcome["id"] for outcome in said["outcomes"]] == ["2" * 16]
+    answer = json.loads(ask("history", "--state-dir", tmp_path, "--since", "1h", "--format", "json").stdout)
+    assert [outcome["id"] for outcome in answer["outcomes"]] == ["2" * 16]
 
 
 @one
@@ -183,13 +183,13 @@ def test_record_and_advise_add_what_serve_has_kept(server: PrivateServer, run: R
         folder, Ledger.of([*LEDGER.by_key.values(), opened("3" * 16, at=AT)]), server.dsn.rpartition("@")[2].rstrip("/")
     )
     assert run(*asked).returncode == 0
-    said = History.model_validate_json(ask("history", "--recording", output, "--format", "json").stdout)
-    assert len(said.outcomes) == 3
+    answer = History.model_validate_json(ask("history", "--recording", output, "--format", "json").stdout)
+    assert len(answer.outcomes) == 3
     watched = run("advise", "--dsn", server.dsn, "--watch", "2s", "--state-dir", folder, "--format", "json")
     assert len(GradedAdvice.model_validate_json(watched.stdout).outcomes) == 3
     assert run(*asked, "--anonymise").returncode == 0
     anonymous = ask("history", "--recording", output, "--format", "json").stdout
     assert len(History.model_validate_json(anonymous).outcomes) == 3
-    assert "orders" in said.model_dump_json()
+    assert "orders" in answer.model_dump_json()
     assert "orders" not in anonymous
     assert FINGERPRINT not in anonymous

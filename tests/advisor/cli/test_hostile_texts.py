@@ -18,9 +18,11 @@ ODD = "\x1b]0;title\x07\u202eto.jsonl"
 
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 def test_a_record_is_one_line_that_shows(name: str) -> None:
-    said = logs.formatter().format(logging.makeLogRecord({"msg": "the server says %s", "args": (name,), "name": name}))
-    assert not raw(said, "")
-    assert visible(name) in said
+    message = logs.formatter().format(
+        logging.makeLogRecord({"msg": "the server says %s", "args": (name,), "name": name})
+    )
+    assert not raw(message, "")
+    assert visible(name) in message
 
 
 def test_no_line_of_a_traceback_looks_like_a_record() -> None:

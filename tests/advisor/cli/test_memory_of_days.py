@@ -17,8 +17,8 @@ RULE = "buffer-pool-larger-than-needed"
 one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
 
 
-def blind(said: str) -> Any:
-    [of_rule] = [blind for blind in json.loads(said)["blind"] if blind["rule"] == RULE]
+def blind(output: str) -> Any:
+    [of_rule] = [blind for blind in json.loads(output)["blind"] if blind["rule"] == RULE]
     return of_rule
 
 

@@ -90,7 +90,7 @@ def test_whatif_takes_several_settings_and_sizes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "said"),
+    ("setting", "message"),
     [
         ("innodb_old_blocks_pct=96", "innodb_old_blocks_pct: 96 is not a whole number from 5 to 95"),
         ("innodb_old_blocks_pct", "Invalid value for '--set': 'innodb_old_blocks_pct' is not a setting and its value"),
@@ -98,15 +98,15 @@ def test_whatif_takes_several_settings_and_sizes() -> None:
         ("innodb_foo=5", "the model does not answer for innodb_foo; it does for innodb_old_blocks_pct, "),
     ],
 )
-def test_whatif_refuses_what_makes_no_sense(setting: str, said: str) -> None:
-    assert refused("whatif", "--recording", SCAN, "--set", setting).startswith(said)
+def test_whatif_refuses_what_makes_no_sense(setting: str, message: str) -> None:
+    assert refused("whatif", "--recording", SCAN, "--set", setting).startswith(message)
 
 
 def test_whatif_refuses_one_setting_with_two_values() -> None:
-    said = refused(
+    message = refused(
         "whatif", "--recording", SCAN, "--set", "innodb_old_blocks_pct=5", "--set", "innodb_old_blocks_pct=6"
     )
-    assert said == "Invalid value for '--set': innodb_old_blocks_pct is set twice"
+    assert message == "Invalid value for '--set': innodb_old_blocks_pct is set twice"
 
 
 def test_whatif_needs_a_setting_and_a_server() -> None:
@@ -171,7 +171,7 @@ def test_the_scenario_of_the_help_is_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("pages: 5000", "pages: 50.5", "3:28: steps.0.pages: must be a whole number"),
         ("pages: 5000", "pages: many", "3:28: steps.0.pages: must be a whole number"),
@@ -199,12 +199,12 @@ def test_the_scenario_of_the_help_is_one(tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_in_a_scenario_is_refused_where_it_is(
-    played: Callable[..., Result], tmp_path: Path, old: str, new: str, said: str
+    played: Callable[..., Result], tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     assert old in SCENARIO
     done = played(SCENARIO.replace(old, new, 1))
     assert (done.exit_code, done.stdout) == (2, "")
-    assert done.stderr.startswith(f"Error: {tmp_path / 'scenario.yaml'}:{said}"), done.stderr
+    assert done.stderr.startswith(f"Error: {tmp_path / 'scenario.yaml'}:{message}"), done.stderr
     assert done.stderr.count("\n") == 1
 
 

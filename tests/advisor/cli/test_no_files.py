@@ -72,10 +72,10 @@ def refused(*arguments: object) -> str:
     ids=lambda value: " ".join(map(str, value[:1] + value[-2:])),
 )
 def test_an_option(arguments: tuple[object, ...], odd: tuple[Path, str]) -> None:
-    path, said = odd
+    path, reason = odd
     message = refused(*(str(argument).format(odd=path) for argument in arguments))
     assert str(path) in message
-    assert said in message
+    assert reason in message
 
 
 READERS = {
@@ -89,10 +89,10 @@ READERS = {
 
 @pytest.mark.parametrize("command", READERS.values(), ids=READERS)
 def test_a_recording(command: tuple[str, ...], odd: tuple[Path, str]) -> None:
-    path, said = odd
+    path, reason = odd
     message = refused(*(argument.format(odd=path) for argument in command))
     assert str(path) in message
-    assert said.replace("Is larger than", "a line of more than 16 MiB") in message
+    assert reason.replace("Is larger than", "a line of more than 16 MiB") in message
 
 
 @pytest.mark.parametrize("command", READERS.values(), ids=READERS)
@@ -104,24 +104,24 @@ def test_a_recording_that_would_take_all_memory(command: tuple[str, ...], tmp_pa
 
 @pytest.mark.parametrize("command", [("advise", *RECORDING, "--rules"), ("rules", "test")], ids=["--rules", "test"])
 def test_a_rule(command: tuple[object, ...], odd: tuple[Path, str], tmp_path: Path) -> None:
-    path, said = odd
+    path, reason = odd
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "mine.yaml").symlink_to(path)
     message = refused(*command, tmp_path / "rules")
-    assert f"{tmp_path / 'rules' / 'mine.yaml'}: cannot read it: {said}" in message
+    assert f"{tmp_path / 'rules' / 'mine.yaml'}: cannot read it: {reason}" in message
 
 
 @pytest.mark.parametrize("key", ["cert_file", "key_file", "client_ca_file"])
 def test_a_file_of_the_web_configuration(
     key: str, odd: tuple[Path, str], tmp_path: Path, write: Callable[..., Path]
 ) -> None:
-    _, said = odd
+    _, reason = odd
     Authority(tmp_path).issue("server")
     files = {"cert_file": "server.pem", "key_file": "server.key", "client_ca_file": "ca.pem", key: "odd"}
     path = write(tls_server_config={**files, "client_auth_type": "RequireAndVerifyClientCert"})
     message = refused(*BEGUN, "--web-config", path)
     assert message.startswith(f"Error: {path}:")
-    assert f"tls_server_config.{key}: cannot read it: {said}" in message
+    assert f"tls_server_config.{key}: cannot read it: {reason}" in message
 
 
 @pytest.mark.parametrize(
@@ -138,19 +138,19 @@ def test_a_file_of_the_web_configuration(
 def test_a_file_of_a_client_configuration(
     part: str, keys: dict[str, str], odd: tuple[Path, str], tmp_path: Path, write: Callable[..., Path]
 ) -> None:
-    _, said = odd
+    _, reason = odd
     Authority(tmp_path).issue("server")
     path = write(**{part: keys})
     message = refused(*PUSHED, path)
     assert message.startswith(f"Error: {path}:")
-    assert f"{next(key for key in keys if keys[key] == 'odd')}: cannot read it: {said}" in message
+    assert f"{next(key for key in keys if keys[key] == 'odd')}: cannot read it: {reason}" in message
 
 
 def test_the_key_of_a_client_certificate(odd: tuple[Path, str], tmp_path: Path) -> None:
-    path, said = odd
+    path, reason = odd
     Authority(tmp_path).issue("client")
     message = refused("check", "--dsn", f"{NOWHERE}?ssl-cert={tmp_path / 'client.pem'}&ssl-key={path}")
-    assert f"cannot use the TLS files: {path}: {said}" in message
+    assert f"cannot use the TLS files: {path}: {reason}" in message
 
 
 @pytest.fixture

@@ -75,8 +75,8 @@ def test_own_rules_join_the_built_in_ones(rules: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("named", [OLD_SUBLIST, FINGERPRINT])
 def test_what_is_suppressed_is_shown_as_such_and_fails_nothing(tmp_path: Path, named: str) -> None:
-    advised, said = advice("--suppress", named, "--fail-on", "info")
-    assert said == ""
+    advised, message = advice("--suppress", named, "--fail-on", "info")
+    assert message == ""
     assert advised.recommendations == ()
     [suppressed] = advised.suppressed
     assert suppressed.recommendation.fingerprint == FINGERPRINT
@@ -129,8 +129,8 @@ def test_a_broken_rule_is_refused_with_its_place(rules: Path, command: list[str]
     done = here(*command, *where, "--rules", rules)
     assert (done.exit_code, done.stdout) == (2, "")
     line = path.read_text().splitlines().index("- pool.free_pagse > 1.0") + 1
-    said = f"Error: {path}:{line}:3: when.0: unknown name pool.free_pagse; did you mean pool.free_pages?\n"
-    assert done.stderr == said
+    message = f"Error: {path}:{line}:3: when.0: unknown name pool.free_pagse; did you mean pool.free_pages?\n"
+    assert done.stderr == message
 
 
 def test_the_rules_are_listed(rules: Path) -> None:
@@ -267,9 +267,9 @@ def test_sighup_loads_rules_and_suppressions_anew_and_keeps_the_old_ones_while_a
     config.write_text("suppress: []\n")
     sidecar = serve("--recording", SCAN, "--rules", rules, "--config", config)
 
-    def reloaded(said: str) -> Advice:
+    def reloaded(message: str) -> Advice:
         sidecar.process.send_signal(signal.SIGHUP)
-        wait_for(lambda: said in sidecar.log())
+        wait_for(lambda: message in sidecar.log())
         return Advice.model_validate_json(sidecar.get("/advise").text)
 
     before = Advice.model_validate_json(sidecar.get("/advise").text)

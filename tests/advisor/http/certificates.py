@@ -48,8 +48,10 @@ class Authority:
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         self.ca = folder / "ca.pem"
-        made = self._builder(self._name, self._key).add_extension(x509.BasicConstraints(True, None), critical=True)
-        self.ca.write_bytes(made.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
+        certificate = self._builder(self._name, self._key).add_extension(
+            x509.BasicConstraints(True, None), critical=True
+        )
+        self.ca.write_bytes(certificate.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
 
     def _builder(self, subject: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
         now = dt.datetime.now(dt.UTC)
@@ -68,9 +70,11 @@ class Authority:
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         alternative = x509.SubjectAlternativeName(_names(sans or ("localhost", "127.0.0.1")))
-        made = self._builder(subject, key).add_extension(alternative, critical=False).sign(self._key, hashes.SHA256())
-        issued = Issued(self._folder / f"{name}.pem", self._folder / f"{name}.key", made.serial_number)
-        issued.cert.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+        certificate = (
+            self._builder(subject, key).add_extension(alternative, critical=False).sign(self._key, hashes.SHA256())
+        )
+        issued = Issued(self._folder / f"{name}.pem", self._folder / f"{name}.key", certificate.serial_number)
+        issued.cert.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
         protection = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
         issued.key.write_bytes(
             key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, protection)

@@ -275,10 +275,10 @@ def test_it_survives_a_server_that_goes_down_and_returns(start_server: StartServ
     for path in ("/advise", "/snapshot"):
         assert problem(sidecar.get(path)) == (503, detail)
     assert sidecar.get("/healthz").status_code == 200
-    known = {name: value for (name, _), value in values(sidecar.get("/metrics").text).items()}
-    assert known["innodb_up"] == 0.0
+    samples = {name: value for (name, _), value in values(sidecar.get("/metrics").text).items()}
+    assert samples["innodb_up"] == 0.0
     of_itself = ("innodb_advisor_rules", "innodb_advisor_page_info")
-    assert {name for name in known if not name.startswith(of_itself)} == {"innodb_up"}
+    assert {name for name in samples if not name.startswith(of_itself)} == {"innodb_up"}
 
     state = wait_for(lambda: _state(sidecar, "away"))
     assert (state["target"], state["server"], state["problem"]) == (f"127.0.0.1:{server.port}", None, detail)

@@ -45,11 +45,11 @@ def test_the_advice_is_what_the_rules_say_of_the_recording(replaying: InProcess)
     response = replaying.get("/advise")
     assert response.headers["content-type"] == "application/json"
     assert "Accept" in response.headers["vary"].split(", ")
-    said = Advice.model_validate_json(response.content)
-    assert undated(said) == advised(captured(RECORDING))
-    assert {finding.first_seen for finding in said.recommendations} == {said.at}
-    assert said.age_seconds is not None
-    assert said.next_at is None  # a recording has no newer snapshot
+    answer = Advice.model_validate_json(response.content)
+    assert undated(answer) == advised(captured(RECORDING))
+    assert {finding.first_seen for finding in answer.recommendations} == {answer.at}
+    assert answer.age_seconds is not None
+    assert answer.next_at is None  # a recording has no newer snapshot
     [finding] = [finding for finding in response.json()["recommendations"] if finding["rule"] == SCAN]
     assert finding["changes"][0]["from"] == 37
     assert finding["why"] == check.load_file(RULES_FOLDER / f"{SCAN}.yaml").file.why.strip()
@@ -69,8 +69,8 @@ def test_a_shorter_look_back_sees_less(replaying: InProcess) -> None:
 @pytest.mark.parametrize("severity", list(Severity))
 def test_a_severity_asks_for_what_is_as_severe_or_more(unlike: InProcess, severity: Severity) -> None:
     whole, part = advice(unlike), advice(unlike, f"?severity={severity}")
-    wanted = tuple(finding for finding in whole.recommendations if finding.severity.rank >= severity.rank)
-    assert part.recommendations == wanted
+    severe = tuple(finding for finding in whole.recommendations if finding.severity.rank >= severity.rank)
+    assert part.recommendations == severe
     assert [finding.recommendation.rule for finding in part.suppressed] == (
         ["unwanted"] if severity == Severity.INFO else []
     )
@@ -96,7 +96,7 @@ def test_a_schema_or_a_table_asks_for_what_is_about_it(unlike: InProcess) -> Non
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("window=abc", "window must be a number"),
         ("window=", "window must be a number"),
@@ -112,10 +112,10 @@ def test_a_schema_or_a_table_asks_for_what_is_about_it(unlike: InProcess) -> Non
         ("rule=" + SCAN + "&rule=%ff", "no rule \ufffd; there are "),
     ],
 )
-def test_a_parameter_that_cannot_be_used_is_a_problem(replaying: InProcess, query: str, said: str) -> None:
+def test_a_parameter_that_cannot_be_used_is_a_problem(replaying: InProcess, query: str, message: str) -> None:
     status, detail = problem(replaying.get(f"/advise?{query}"))
     assert status == 422
-    assert detail.startswith(said)
+    assert detail.startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -136,13 +136,13 @@ def test_the_form_is_the_one_accepted_best(unlike: InProcess, accept: str, form:
         response = unlike.get(path, headers={"Accept": accept})
         assert (response.status_code, response.headers["content-type"]) == (200, form)
         assert "Accept" in response.headers["vary"].split(", ")
-    said = unlike.get("/advise", headers={"Accept": accept})
+    answer = unlike.get("/advise", headers={"Accept": accept})
     document = documents.advice(whole)
     shown = {"text/markdown; charset=utf-8": markdown(document), "text/plain; charset=utf-8": text.text(document)}
     if form in shown:
-        assert said.text == shown[form]
+        assert answer.text == shown[form]
     else:
-        assert undated(Advice.model_validate_json(said.content)) == undated(whole)
+        assert undated(Advice.model_validate_json(answer.content)) == undated(whole)
 
 
 @pytest.mark.parametrize("accept", ["image/png", "application/json;q=0", "application/*;q=0, text/*;q=0.0", "json"])

@@ -156,7 +156,7 @@ def test_metrics_have_each_size_with_its_bounds_in_all_and_by_table() -> None:
             )
         )
     )
-    wanted = {
+    expected = {
         ("innodb_advisor_curve_timestamp_seconds", frozenset()): 1_700_003_600.0,
         **{
             ("innodb_advisor_curve_first_pages_read_per_second", frozenset({("bound", bound)})): value
@@ -183,7 +183,7 @@ def test_metrics_have_each_size_with_its_bounds_in_all_and_by_table() -> None:
             )
         },
     }
-    assert samples == pytest.approx(wanted)
+    assert samples == pytest.approx(expected)
 
 
 def test_only_so_many_tables_have_series_those_with_the_most_reads() -> None:

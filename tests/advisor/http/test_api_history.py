@@ -52,11 +52,11 @@ def asked(sidecar: InProcess, query: str = "") -> History:
 
 
 def test_the_whole_history_comes_from_memory(sidecar: InProcess) -> None:
-    said = asked(sidecar)
-    assert said.outcomes == history(LEDGER).outcomes
-    assert {finding.fingerprint for finding in said.findings} >= set(LEDGER.findings)
-    assert not said.kept
-    assert said.problem is None
+    answer = asked(sidecar)
+    assert answer.outcomes == history(LEDGER).outcomes
+    assert {finding.fingerprint for finding in answer.findings} >= set(LEDGER.findings)
+    assert not answer.kept
+    assert answer.problem is None
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_the_limit_says_what_it_leaves_out(sidecar: InProcess) -> None:
     ],
 )
 def test_a_wrong_filter_is_refused_with_a_sentence(sidecar: InProcess, query: str, detail: str) -> None:
-    status, said = problem(sidecar.get(f"/history{query}"))
+    status, message = problem(sidecar.get(f"/history{query}"))
     assert status == 422
-    assert said.startswith(detail)
+    assert message.startswith(detail)
 
 
 @pytest.mark.parametrize(
@@ -115,11 +115,11 @@ def test_the_form_is_what_the_client_accepts(sidecar: InProcess, accept: str, fo
     response = sidecar.get("/history", headers={"Accept": accept})
     assert response.headers["content-type"] == form
     assert "Accept" in response.headers["vary"].split(", ")
-    said = asked(sidecar)
+    answer = asked(sidecar)
     if accept.startswith("text/plain"):
-        assert response.text == text.text(outcomes.history(said))
+        assert response.text == text.text(outcomes.history(answer))
     elif accept.startswith("text/markdown"):
-        assert response.text == markdown(outcomes.history(said))
+        assert response.text == markdown(outcomes.history(answer))
     assert problem(sidecar.get("/history", headers={"Accept": "image/png"})) == (
         406,
         "not acceptable; available: application/json, text/plain, text/markdown, text/html",
@@ -128,8 +128,8 @@ def test_the_form_is_what_the_client_accepts(sidecar: InProcess, accept: str, fo
 
 def test_a_finding_has_its_outcomes_in_every_form(sidecar: InProcess) -> None:
     path = f"/advise/{FINGERPRINT}"
-    said = GradedRecommendation.model_validate_json(sidecar.get(path).content)
-    assert [outcome.id[0] for outcome in said.outcomes] == ["3", "1"]
+    answer = GradedRecommendation.model_validate_json(sidecar.get(path).content)
+    assert [outcome.id[0] for outcome in answer.outcomes] == ["3", "1"]
     for accept in ("text/plain", "text/markdown"):
         text = sidecar.get(path, headers={"Accept": accept}).text
         assert text.count("innodb_old_blocks_pct 37 -> 64: ") == 2
@@ -138,10 +138,10 @@ def test_a_finding_has_its_outcomes_in_every_form(sidecar: InProcess) -> None:
 
 @pytest.mark.parametrize("query", ["", "?window=3"])
 def test_a_finding_that_is_gone_says_because_of_what(sidecar: InProcess, query: str) -> None:
-    said = GoneFinding.model_validate_json(sidecar.get(f"/advise/{GONE.fingerprint}{query}").content)
-    assert said.because.endswith("there is no rule a-rule-of-old any more")
-    assert (said.rule, said.subject, said.first_seen) == (GONE.rule, GONE.subject, GONE.first_seen)
-    assert said.resolved_at is not None
+    answer = GoneFinding.model_validate_json(sidecar.get(f"/advise/{GONE.fingerprint}{query}").content)
+    assert answer.because.endswith("there is no rule a-rule-of-old any more")
+    assert (answer.rule, answer.subject, answer.first_seen) == (GONE.rule, GONE.subject, GONE.first_seen)
+    assert answer.resolved_at is not None
     for form in ("text/plain", "text/markdown"):
         shown = sidecar.get(f"/advise/{GONE.fingerprint}{query}", headers={"Accept": form})
         assert shown.headers["content-type"].startswith(form)
@@ -160,10 +160,10 @@ async def test_a_finding_is_known_while_the_server_is_away(monkeypatch: pytest.M
     monkeypatch.setattr(Replay, "latest", None)
     monkeypatch.setattr(Replay, "problem", ServerError("Connection refused"))
     async with of(service) as client:
-        said = GoneFinding.model_validate_json((await client.get(f"/advise/{FINGERPRINT}")).content)
+        answer = GoneFinding.model_validate_json((await client.get(f"/advise/{FINGERPRINT}")).content)
         unknown = await client.get("/advise/0123456789abcdef")
-    assert said.resolved_at is None
-    assert said.because.endswith(
+    assert answer.resolved_at is None
+    assert answer.because.endswith(
         "not measured yet: the pool settles; nothing is known of the server now: Connection refused"
     )
     assert problem(unknown) == (503, "Connection refused")

@@ -117,13 +117,15 @@ def test_the_rules_are_listed_with_what_they_say_now(own: InProcess) -> None:
 
 
 def test_the_snapshot_is_folded_by_section_and_says_what_could_not_be_read(without_sources: InProcess) -> None:
-    page, known = opened(without_sources, "/snapshot"), without_sources.get("/snapshot").json()
+    page, snapshot = opened(without_sources, "/snapshot"), without_sources.get("/snapshot").json()
     folded = re.findall(r"<details><summary>(\w+)", page)
-    sections = [name for name, value in known.items() if name not in ("at", "server", "account", "outcomes", "read_at")]
-    assert {*folded} >= {name for name in sections if known[name] is not None}
+    sections = [
+        name for name, value in snapshot.items() if name not in ("at", "server", "account", "outcomes", "read_at")
+    ]
+    assert {*folded} >= {name for name in sections if snapshot[name] is not None}
     assert '<td data-of="why not">performance_schema is OFF</td>' in page
     assert "add performance_schema = ON to the server&#x27;s option file" in page
-    page_size = known["variables"]["innodb_page_size"]
+    page_size = snapshot["variables"]["innodb_page_size"]
     assert f'>innodb_page_size</td><td class="read-short" data-of="value">{page_size}</td>' in page
 
 

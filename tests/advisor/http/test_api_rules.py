@@ -34,8 +34,8 @@ def test_active_rules_have_their_origin_and_state(unlike: InProcess) -> None:
     rules = states(unlike)
     assert list(rules) == sorted({**BUILT_IN, **UNLIKE})
     assert {name for name, rule in rules.items() if rule["origin"] == "built-in"} == set(BUILT_IN)
-    said = {name: (rules[name]["applies"], rules[name]["state"], rules[name]["lacks"]) for name in (SCAN, *UNLIKE)}
-    assert said == {
+    verdicts = {name: (rules[name]["applies"], rules[name]["state"], rules[name]["lacks"]) for name in (SCAN, *UNLIKE)}
+    assert verdicts == {
         SCAN: (True, "set aside", []),
         "overruling": (True, "firing", []),
         "only-an-action": (True, "firing", []),
@@ -112,22 +112,22 @@ def test_a_rule_as_markdown_is_its_page(unlike: InProcess) -> None:
 
 
 def test_an_unknown_form_of_a_rule_is_a_problem(unlike: InProcess) -> None:
-    said = "not acceptable; available: application/json, application/yaml, text/plain, text/markdown, text/html"
-    assert problem(unlike.get(f"/rules/{SCAN}", headers={"Accept": "image/png"})) == (406, said)
+    message = "not acceptable; available: application/json, application/yaml, text/plain, text/markdown, text/html"
+    assert problem(unlike.get(f"/rules/{SCAN}", headers={"Accept": "image/png"})) == (406, message)
 
 
 @pytest.mark.parametrize(
-    ("rule_id", "said"),
+    ("rule_id", "message"),
     [
         ("scan-exceeds-old", f"no rule scan-exceeds-old; did you mean {SCAN}"),
         ("xyz", "no rule xyz; there are "),
         ("..%2fsecret", "Not Found"),
     ],
 )
-def test_an_unknown_rule_is_a_problem_with_similar_ids(unlike: InProcess, rule_id: str, said: str) -> None:
+def test_an_unknown_rule_is_a_problem_with_similar_ids(unlike: InProcess, rule_id: str, message: str) -> None:
     status, detail = problem(unlike.get(f"/rules/{rule_id}"))
     assert status == 404
-    assert detail.startswith(said)
+    assert detail.startswith(message)
 
 
 def test_rules_are_reloaded_or_rejected_as_a_whole(compose: Compose, tmp_path: Path) -> None:

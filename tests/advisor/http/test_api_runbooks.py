@@ -48,5 +48,5 @@ def test_a_runbook_is_a_page_for_a_browser_and_markdown_for_a_program(replaying:
 
 def test_what_is_no_alert_is_refused_with_the_nearest(replaying: InProcess) -> None:
     assert problem(replaying.get("/runbooks/InnoDBDowm")) == (404, "no alert InnoDBDowm; did you mean InnoDBDown?")
-    status, said = problem(replaying.get("/runbooks/InnoDBDown", headers={"Accept": "image/png"}))
-    assert (status, said) == (406, "not acceptable; available: text/markdown, text/plain, text/html")
+    status, message = problem(replaying.get("/runbooks/InnoDBDown", headers={"Accept": "image/png"}))
+    assert (status, message) == (406, "not acceptable; available: text/markdown, text/plain, text/html")

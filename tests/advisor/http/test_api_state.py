@@ -37,7 +37,7 @@ def test_only_the_wanted_series_points_and_seconds_are_answered(replaying: InPro
 
 
 @pytest.mark.parametrize(
-    ("query", "said"),
+    ("query", "message"),
     [
         ("series?names=made_yung", "no series made_yung; did you mean made_young or not_made_young?"),
         ("series?names=", "no series ; there are pages_read, "),
@@ -47,9 +47,9 @@ def test_only_the_wanted_series_points_and_seconds_are_answered(replaying: InPro
         ("events?window=0", "window must be greater than 0"),
     ],
 )
-def test_what_there_is_not_is_refused(replaying: InProcess, query: str, said: str) -> None:
+def test_what_there_is_not_is_refused(replaying: InProcess, query: str, message: str) -> None:
     status, detail = problem(replaying.get(f"/{query}"))
-    assert (status, detail[: len(said)]) == (422, said)
+    assert (status, detail[: len(message)]) == (422, message)
 
 
 def test_a_recording_without_events_has_none(compose: Callable[..., InProcess]) -> None:

@@ -37,7 +37,7 @@ def test_the_settings_are_listed_with_their_ranges(replaying: InProcess, without
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"setting": "innodb_old_block_pct"}, "unknown setting innodb_old_block_pct; did you mean innodb_old_blocks"),
         ({"setting": PCT, "set": {PCT: 50}}, "innodb_old_blocks_pct is swept"),
@@ -52,10 +52,10 @@ def test_the_settings_are_listed_with_their_ranges(replaying: InProcess, without
         ({"setting": PCT, "sets": {}}, "sets is not known here"),
     ],
 )
-def test_an_invalid_question_gets_a_reason_in_one_sentence(replaying: InProcess, body: object, said: str) -> None:
+def test_an_invalid_question_gets_a_reason_in_one_sentence(replaying: InProcess, body: object, message: str) -> None:
     status, detail = problem(replaying.post("/whatif/sweep", json=body))
     assert status == 422
-    assert detail.startswith(said)
+    assert detail.startswith(message)
     assert "\n" not in detail
 
 

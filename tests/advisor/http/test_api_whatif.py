@@ -30,7 +30,7 @@ def test_what_if_uses_the_requested_window(replaying: InProcess) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         ({"set": {"innodb_old_blocks_pct": 96}}, "innodb_old_blocks_pct: 96 is not a whole number from 5 to 95"),
         ({"set": {"innodb_old_blocks_pct": "1e3"}}, "innodb_old_blocks_pct: 1e3 is not a whole number from 5 to 95"),
@@ -48,15 +48,15 @@ def test_what_if_uses_the_requested_window(replaying: InProcess) -> None:
         ("set", "the body must be a JSON object, sent as application/json"),
     ],
 )
-def test_an_invalid_question_gets_a_reason_in_one_sentence(replaying: InProcess, body: object, said: str) -> None:
+def test_an_invalid_question_gets_a_reason_in_one_sentence(replaying: InProcess, body: object, message: str) -> None:
     status, detail = problem(ask(replaying, body))
     assert status == 422
-    assert detail.startswith(said)
+    assert detail.startswith(message)
     assert "\n" not in detail
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"", "the body is missing"),
         (b"{", "the body is not JSON: Expecting property name enclosed in double quotes"),
@@ -64,11 +64,11 @@ def test_an_invalid_question_gets_a_reason_in_one_sentence(replaying: InProcess,
         (b"\xff", "There was an error parsing the body"),
     ],
 )
-def test_invalid_json_is_a_problem(replaying: InProcess, content: bytes, said: str) -> None:
+def test_invalid_json_is_a_problem(replaying: InProcess, content: bytes, message: str) -> None:
     response = replaying.post("/whatif", content=content, headers={"Content-Type": "application/json"})
     status, detail = problem(response)
     assert status in (400, 422)
-    assert detail == said
+    assert detail == message
 
 
 def test_a_body_that_is_not_text_is_rejected(replaying: InProcess) -> None:

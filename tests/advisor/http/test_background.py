@@ -30,7 +30,7 @@ async def test_what_fails_in_the_background_is_logged_and_ends_the_liveness(capl
         answer = await client.get("/healthz")
         assert (answer.status_code, answer.headers["content-type"]) == (503, "application/problem+json")
         assert "the log says why" in answer.json()["detail"]
-    [said] = [record for record in caplog.records if record.levelname == "CRITICAL"]
-    assert "has failed" in said.message
-    assert said.exc_info is not None
-    assert str(said.exc_info[1]) == "a fault"
+    [failure] = [record for record in caplog.records if record.levelname == "CRITICAL"]
+    assert "has failed" in failure.message
+    assert failure.exc_info is not None
+    assert str(failure.exc_info[1]) == "a fault"

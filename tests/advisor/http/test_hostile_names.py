@@ -54,15 +54,15 @@ one = pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True, scope="ses
 
 @one
 def test_no_answer_has_a_character_that_moves_a_cursor_or_does_not_show(sidecar: InProcess, findings: Findings) -> None:
-    said: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for path in (*PATHS, *(f"/advise/{finding['fingerprint']}" for finding in findings)):
         for form in FORMS:
-            said[f"{path} as {form}"] = sidecar.get(path, headers={"Accept": form}).text
+            texts[f"{path} as {form}"] = sidecar.get(path, headers={"Accept": form}).text
     for name in IDENTIFIERS:
-        said[f"a rule of the name {name!a}"] = sidecar.get(f"/rules/{quote(name, safe='')}").text
+        texts[f"a rule of the name {name!a}"] = sidecar.get(f"/rules/{quote(name, safe='')}").text
         of_table = {"schema": SCHEMA, "table": name}
-        said[f"statements of {name!a}"] = sidecar.get("/statements", params=of_table).text
-    assert {where: raw(text) for where, text in said.items() if raw(text)} == {}
+        texts[f"statements of {name!a}"] = sidecar.get("/statements", params=of_table).text
+    assert {where: raw(text) for where, text in texts.items() if raw(text)} == {}
 
 
 @one

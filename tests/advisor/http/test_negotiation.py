@@ -93,12 +93,12 @@ def test_metrics_have_the_form_that_the_client_prefers(accept: str, content_type
 
 
 async def test_scrapes_at_once_share_one_exposition() -> None:
-    made, state = 0, "before"
+    expositions, state = 0, "before"
     go = asyncio.Event()
 
     async def families() -> list[Metric]:
-        nonlocal made
-        made += 1
+        nonlocal expositions
+        expositions += 1
         await go.wait()
         return []
 
@@ -116,10 +116,10 @@ async def test_scrapes_at_once_share_one_exposition() -> None:
     assert {answer.headers["content-encoding"] for answer in answers} == {"gzip"}
     assert "content-encoding" not in (await plain).headers
     assert (await other).headers["content-type"].startswith(OPENMETRICS)
-    assert made == 3
+    assert expositions == 3
     state = "after"
     await scrape()
-    assert made == 4
+    assert expositions == 4
     await passes(KEPT_SECONDS)
     await scrape()
-    assert made == 5
+    assert expositions == 5

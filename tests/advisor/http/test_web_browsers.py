@@ -154,9 +154,9 @@ def test_a_form_of_another_site_is_no_question(replaying: InProcess) -> None:
 
 def test_a_name_that_is_not_its_own_is_told_what_to_do(replaying: InProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     response = replaying.get("/snapshot", headers={"Host": "evil.example"})
-    status, said = problem(response)
+    status, message = problem(response)
     assert status == 421
-    assert said.endswith("ask for it by an address, or allow the name (--allowed-host)")
+    assert message.endswith("ask for it by an address, or allow the name (--allowed-host)")
     monkeypatch.setenv("INNODB_ADVISOR_ALLOWED_HOSTS", "a.example.com b.example.com")
     with InProcess("--recording", capture(RECORDING), local=False) as everywhere:
         for host, status in (("a.example.com", 200), ("b.example.com:9747", 200), ("c.example.com", 421)):

@@ -49,9 +49,9 @@ def path(tmp_path: Path, authority: Authority) -> Path:
 
 def tls_of(path: Path, text: str) -> ssl.SSLContext:
     path.write_text("tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n" + text)
-    made = WebSettings(path).context
-    assert made is not None
-    return made
+    context = WebSettings(path).context
+    assert context is not None
+    return context
 
 
 def refused(path: Path, text: str) -> str:
@@ -71,9 +71,9 @@ def test_without_tls_and_users_nothing_is_asked_of_anyone(path: Path) -> None:
 
 
 def test_the_paths_of_certificates_are_relative_to_the_file(path: Path) -> None:
-    made = tls_of(path, "")
-    assert (made.minimum_version, made.maximum_version) == (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)
-    assert made.verify_mode == ssl.CERT_NONE
+    context = tls_of(path, "")
+    assert (context.minimum_version, context.maximum_version) == (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)
+    assert context.verify_mode == ssl.CERT_NONE
 
 
 def test_a_certificate_and_its_key_may_stand_in_the_file_itself(path: Path) -> None:
@@ -91,19 +91,19 @@ def test_a_certificate_and_its_key_may_stand_in_the_file_itself(path: Path) -> N
     [("VerifyClientCertIfGiven", ssl.CERT_OPTIONAL), ("RequireAndVerifyClientCert", ssl.CERT_REQUIRED)],
 )
 def test_certificates_of_clients_are_verified(path: Path, client_auth_type: str, mode: ssl.VerifyMode) -> None:
-    made = tls_of(path, f"  client_auth_type: {client_auth_type}\n  client_ca_file: ca.pem\n")
-    assert made.verify_mode == mode
-    assert len(made.get_ca_certs()) == 1
+    context = tls_of(path, f"  client_auth_type: {client_auth_type}\n  client_ca_file: ca.pem\n")
+    assert context.verify_mode == mode
+    assert len(context.get_ca_certs()) == 1
 
 
 def test_every_suite_of_tls_1_2_that_go_has_is_one_of_openssl(path: Path) -> None:
-    wanted = {name for name in web_configuration.CIPHERS.values() if name}
+    suites_of_tls_1_2 = {name for name in web_configuration.CIPHERS.values() if name}
     suites = "".join(f"    - {name}\n" for name in web_configuration.CIPHERS)
-    made = tls_of(path, f"  cipher_suites:\n{suites}")
-    of_tls_1_2 = {cipher["name"] for cipher in made.get_ciphers() if not cipher["name"].startswith("TLS_")}
-    assert of_tls_1_2 == wanted
+    context = tls_of(path, f"  cipher_suites:\n{suites}")
+    of_tls_1_2 = {cipher["name"] for cipher in context.get_ciphers() if not cipher["name"].startswith("TLS_")}
+    assert of_tls_1_2 == suites_of_tls_1_2
     preferred = ssl.OP_CIPHER_SERVER_PREFERENCE
-    assert made.options & preferred
+    assert context.options & preferred
     assert not tls_of(path, "  prefer_server_cipher_suites: false\n").options & preferred
 
 
@@ -112,7 +112,7 @@ def test_one_curve_may_be_named(path: Path, curve: str) -> None:
     tls_of(path, f"  curve_preferences: [{curve}]\n")
 
 
-def agreed(made: ssl.SSLContext, most: ssl.TLSVersion, suites: str = "ALL:@SECLEVEL=0") -> tuple[str, str] | None:
+def agreed(context: ssl.SSLContext, most: ssl.TLSVersion, suites: str = "ALL:@SECLEVEL=0") -> tuple[str, str] | None:
     """Version and suite that a client which takes what is long obsolete agrees on; None where there is none."""
     asking = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     asking.check_hostname, asking.verify_mode = False, ssl.CERT_NONE
@@ -120,7 +120,7 @@ def agreed(made: ssl.SSLContext, most: ssl.TLSVersion, suites: str = "ALL:@SECLE
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):  # of the versions themselves
         asking.minimum_version, asking.maximum_version = ssl.TLSVersion.MINIMUM_SUPPORTED, most
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
-    ends = (asking.wrap_bio(to_client, to_server), made.wrap_bio(to_server, to_client, server_side=True))
+    ends = (asking.wrap_bio(to_client, to_server), context.wrap_bio(to_server, to_client, server_side=True))
     for _ in range(4):
         for end in ends:
             try:
@@ -141,27 +141,27 @@ def agreed(made: ssl.SSLContext, most: ssl.TLSVersion, suites: str = "ALL:@SECLE
     ],
 )
 def test_an_older_tls_than_the_least_is_refused(path: Path, least: str, refused: ssl.TLSVersion) -> None:
-    made = tls_of(path, f"  min_version: {least}\n")
-    newest = agreed(made, ssl.TLSVersion.MAXIMUM_SUPPORTED)
+    context = tls_of(path, f"  min_version: {least}\n")
+    newest = agreed(context, ssl.TLSVersion.MAXIMUM_SUPPORTED)
     assert newest is not None
     assert newest[0] == "TLSv1.3"
-    assert agreed(made, refused) is None
+    assert agreed(context, refused) is None
 
 
 def test_suites_of_tls_1_2_have_forward_secrecy_and_authenticated_encryption(path: Path) -> None:
-    made = tls_of(path, "")
-    usual = agreed(made, ssl.TLSVersion.TLSv1_2)
+    context = tls_of(path, "")
+    usual = agreed(context, ssl.TLSVersion.TLSv1_2)
     assert usual is not None
     assert re.fullmatch(r"ECDHE-(?:ECDSA|RSA)-(?:AES\d+-GCM-SHA\d+|CHACHA20-POLY1305)", usual[1])
     for weak in ("ALL:!AESGCM:!CHACHA20:@SECLEVEL=0", "kRSA:kDHE:@SECLEVEL=0"):
-        assert agreed(made, ssl.TLSVersion.TLSv1_2, weak) is None
+        assert agreed(context, ssl.TLSVersion.TLSv1_2, weak) is None
 
 
 CERT = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "1:1: a web configuration is a mapping with tls_server_config, "),
         ("basic_auth_user:\n  a: b\n", "1:1: basic_auth_user: there is no such key"),
@@ -229,11 +229,11 @@ CERT = "tls_server_config:\n  cert_file: server.pem\n  key_file: server.key\n"
         ("basic_auth_users: {a: swordfish\n", "2:1: "),
     ],
 )
-def test_what_is_wrong_is_said_with_line_and_column(path: Path, authority: Authority, text: str, said: str) -> None:
+def test_what_is_wrong_is_said_with_line_and_column(path: Path, authority: Authority, text: str, message: str) -> None:
     authority.issue("other")
     authority.issue("shut", password=b"x")
     refusal = refused(path, text)
-    assert refusal.startswith(said)
+    assert refusal.startswith(message)
     assert "swordfish" not in refusal
 
 
@@ -267,7 +267,7 @@ def test_users_that_were_changed_are_those_of_the_next_look(path: Path) -> None:
 
 
 @pytest.fixture
-def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
+def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
     def messages() -> list[str]:
         lines = [record.getMessage() for record in caplog.records]
         caplog.clear()
@@ -278,7 +278,7 @@ def said(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]]:
 
 
 def test_a_broken_new_version_leaves_the_old_one_in_force_and_is_logged_once(
-    path: Path, said: Callable[[], list[str]]
+    path: Path, logged: Callable[[], list[str]]
 ) -> None:
     clock = Clock()
     good = {"basic_auth_users": {"old": hashed("a")}}
@@ -288,17 +288,17 @@ def test_a_broken_new_version_leaves_the_old_one_in_force_and_is_logged_once(
         for _ in range(3):
             clock.pass_()
             assert list(web.config.users) == ["old"]
-        [message] = said()
+        [message] = logged()
         assert message.startswith(f"the old web configuration stays in force: {path}")
         assert "swordfish" not in message
     write(path, {"basic_auth_users": {"new": hashed("a")}})
     clock.pass_()
     assert list(web.config.users) == ["new"]
-    assert said() == ["loaded the web configuration anew"]
+    assert logged() == ["loaded the web configuration anew"]
 
 
 def test_a_certificate_that_comes_before_its_key_is_taken_when_the_key_is_there(
-    path: Path, authority: Authority, said: Callable[[], list[str]]
+    path: Path, authority: Authority, logged: Callable[[], list[str]]
 ) -> None:
     clock = Clock()
     path.write_text(CERT)
@@ -307,15 +307,15 @@ def test_a_certificate_that_comes_before_its_key_is_taken_when_the_key_is_there(
     (path.parent / "server.pem").write_bytes(other.cert.read_bytes())
     clock.pass_()
     _ = web.config
-    assert "is not the key of the certificate" in said()[0]
+    assert "is not the key of the certificate" in logged()[0]
     (path.parent / "server.key").write_bytes(other.key.read_bytes())
     clock.pass_()
     _ = web.config
-    assert said() == ["loaded the web configuration anew"]
+    assert logged() == ["loaded the web configuration anew"]
 
 
 def test_a_file_that_is_named_anew_is_taken_as_soon_as_it_is_there(
-    path: Path, authority: Authority, said: Callable[[], list[str]]
+    path: Path, authority: Authority, logged: Callable[[], list[str]]
 ) -> None:
     clock = Clock()
     path.write_text(CERT)
@@ -323,7 +323,7 @@ def test_a_file_that_is_named_anew_is_taken_as_soon_as_it_is_there(
     path.write_text(CERT.replace("server.", "later."))
     clock.pass_()
     _ = web.config
-    assert "tls_server_config.cert_file: cannot read it: No such file or directory" in said()[0]
+    assert "tls_server_config.cert_file: cannot read it: No such file or directory" in logged()[0]
     authority.issue("later")
     clock.pass_()
     assert str(web.config.tls_server_config and web.config.tls_server_config.cert_file) == "later.pem"
@@ -331,7 +331,7 @@ def test_a_file_that_is_named_anew_is_taken_as_soon_as_it_is_there(
 
 @pytest.mark.parametrize(("first", "then"), [(CERT, "{}\n"), ("{}\n", CERT)])
 def test_tls_is_not_turned_on_or_off_under_way(
-    path: Path, first: str, then: str, said: Callable[[], list[str]]
+    path: Path, first: str, then: str, logged: Callable[[], list[str]]
 ) -> None:
     clock = Clock()
     path.write_text(first)
@@ -339,7 +339,7 @@ def test_tls_is_not_turned_on_or_off_under_way(
     path.write_text(then)
     clock.pass_()
     assert (web.config.tls_server_config is None) == (first != CERT)
-    assert said() == ["the old web configuration stays in force: only a new start turns TLS on or off"]
+    assert logged() == ["the old web configuration stays in force: only a new start turns TLS on or off"]
 
 
 @pytest.mark.parametrize("by", ["option", "environment"])

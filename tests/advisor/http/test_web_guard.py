@@ -88,11 +88,11 @@ def padded(length: int) -> bytes:
     return b'{"set": {"innodb_old_blocks_pct": 80}}'.ljust(length)
 
 
-@pytest.mark.parametrize("said", [True, False], ids=["its length is said", "in chunks"])
-def test_a_body_is_64_kib_at_most_whether_or_not_it_says_its_length(replaying: InProcess, *, said: bool) -> None:
+@pytest.mark.parametrize("has_length", [True, False], ids=["its length is said", "in chunks"])
+def test_a_body_is_64_kib_at_most_whether_or_not_it_says_its_length(replaying: InProcess, *, has_length: bool) -> None:
     def sent(length: int) -> httpx.Response:
         body = padded(length)
-        parts = body if said else in_parts(body[:1000], body[1000:])
+        parts = body if has_length else in_parts(body[:1000], body[1000:])
         return replaying.post("/whatif", content=parts, headers=JSON)
 
     assert sent(LONGEST_BODY).status_code == 200
@@ -287,17 +287,17 @@ async def test_the_limit_of_the_web_configuration_spares_scrapes_and_probes_alon
 
 
 async def test_headers_of_the_web_configuration_win(tmp_path: Path, breaking: FastAPI) -> None:
-    given = {
+    configured = {
         "X-Frame-Options": "sameorigin",
         "Content-Security-Policy": "frame-ancestors https://grafana.example.com",
         "Strict-Transport-Security": "max-age=31536000",
         "X-Content-Type-Options": "",
     }
-    web = WebSettings(write(tmp_path / "web.yml", {"http_server_config": {"headers": given}}))
+    web = WebSettings(write(tmp_path / "web.yml", {"http_server_config": {"headers": configured}}))
     async with asking(Guard(breaking, web)) as client:
         for path in ("/", "/healthz", "/nope", "/breaks"):
             headers = (await client.get(path)).headers
             assert headers["x-frame-options"] == "sameorigin"
-            assert headers["content-security-policy"] == given["Content-Security-Policy"]
+            assert headers["content-security-policy"] == configured["Content-Security-Policy"]
             assert headers["strict-transport-security"] == "max-age=31536000"
             assert headers["x-content-type-options"] == "nosniff"

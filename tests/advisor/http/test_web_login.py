@@ -71,7 +71,7 @@ def basic(sent: bytes) -> str:
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "message"),
     [
         (basic(b"alice:wrong"), "this is no user's name and password"),
         (basic(b"alice:"), "this is no user's name and password"),
@@ -85,9 +85,9 @@ def basic(sent: bytes) -> str:
         (f"Bearer {PASSWORD}", "log in with a user's name and password"),
     ],
 )
-def test_whoever_does_not_belong_stays_out(login: InProcess, sent: str, said: str) -> None:
+def test_whoever_does_not_belong_stays_out(login: InProcess, sent: str, message: str) -> None:
     response = login.get("/metrics", headers={"Authorization": sent.encode("latin-1")})
-    assert problem(response) == (401, said)
+    assert problem(response) == (401, message)
 
 
 def test_names_and_passwords_are_utf_8_and_bcrypt_reads_72_bytes(login: InProcess) -> None:
