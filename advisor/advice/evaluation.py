@@ -100,19 +100,19 @@ def _resolved(findings: Sequence[Recommendation]) -> tuple[list[Recommendation],
 
 def _contradiction(recommendation: Recommendation, other: Recommendation) -> str | None:
     """Why both cannot be followed: they set the same setting to different values."""
-    for one in recommendation.changes:
-        for another in other.changes:
-            if one.setting == another.setting and one.to != another.to:
-                way = "the other way" if _opposed(one, another) else "to another value"
+    for change in recommendation.changes:
+        for second in other.changes:
+            if change.setting == second.setting and change.to != second.to:
+                way = "the other way" if _opposed(change, second) else "to another value"
                 return (
-                    f"{recommendation.rule} ({recommendation.fingerprint}) sets {one.setting} to {one.to}, this one"
-                    f" {way}, {another.to}: follow the first, and look again"
+                    f"{recommendation.rule} ({recommendation.fingerprint}) sets {change.setting} to {change.to},"
+                    f" this one {way}, {second.to}: follow the first, and look again"
                 )
     return None
 
 
-def _opposed(one: Change, another: Change) -> bool:
-    values = (one.to, one.from_, another.to)
+def _opposed(change: Change, second: Change) -> bool:
+    values = (change.to, change.from_, second.to)
     if not all(isinstance(value, int | float) for value in values):
         return True
     to, before, other = (float(value) for value in values if not isinstance(value, str | None))

@@ -121,7 +121,8 @@ class AlertSchedule(Generic[Key]):
             if key not in active_keys and tick - resolved.resolved_at <= RETENTION_SECONDS
         }
         seen = [active for active in self._active.values() if active.is_seen]
-        due = [one for one in (*self._resolved.values(), *seen) if tick - one.sent_at >= _DUE * self._resend]
+        sent = (*self._resolved.values(), *seen)
+        due = [scheduled for scheduled in sent if tick - scheduled.sent_at >= _DUE * self._resend]
         for scheduled in seen:
             scheduled.is_seen = False
         for scheduled in due:

@@ -44,7 +44,6 @@ class _Finding:
     seconds: float
     settings: Mapping[str, str | None]
     annotations: Mapping[str, str]
-    rule: str
     followed_at: float | None = None
 
 
@@ -124,13 +123,13 @@ class ServerAlerts:
             seconds=min(advice.watched_seconds, finding.seconds) if finding else advice.watched_seconds,
             settings={change.setting: assessment.snapshot.setting(change.setting) for change in recommendation.changes},
             annotations=annotations,
-            rule=recommendation.rule,
         )
         self._alerts.hold(fingerprint, labels, annotations, self._links.data(fingerprint))
 
     def _keep_or_resolve(self, fingerprint: str, assessment: Assessment, outcome: Outcome | None) -> None:
         finding, tick = self._findings[fingerprint], self._ticks()
-        gone, annotations = _is_gone(fingerprint, finding, assessment), dict[str, str]()
+        rule, annotations = self._alerts[fingerprint].labels["rule"], dict[str, str]()
+        gone = _is_gone(fingerprint, rule, finding, assessment)
         if gone and outcome is not None:
             annotations = with_outcome(finding.annotations, outcome)
             finding.followed_at = tick if finding.followed_at is None else finding.followed_at
@@ -152,7 +151,7 @@ def _followed(outcomes: Iterable[Outcome], latest: Snapshot) -> dict[str, Outcom
     }
 
 
-def _is_gone(fingerprint: str, finding: _Finding, assessment: Assessment) -> bool | None:
+def _is_gone(fingerprint: str, rule: str, finding: _Finding, assessment: Assessment) -> bool | None:
     """Whether a missing finding is gone; False if it is too early to tell, None if it is out of sight.
 
     A restart of the server, a changed setting and a gap begin a new window, in which most rules must first see
@@ -162,10 +161,10 @@ def _is_gone(fingerprint: str, finding: _Finding, assessment: Assessment) -> boo
     advice = assessment.advice
     if any(aside.recommendation.fingerprint == fingerprint for aside in (*advice.suppressed, *advice.overruled)):
         return True
-    if assessment.rule_set.rule(finding.rule) is None:
+    if assessment.rule_set.rule(rule) is None:
         return True
-    lacks = {blind.lacks for blind in advice.blind if blind.rule == finding.rule}
-    if lacks - {"window"} or any(failed.rule == finding.rule for failed in advice.failed):
+    lacks = {blind.lacks for blind in advice.blind if blind.rule == rule}
+    if lacks - {"window"} or any(failed.rule == rule for failed in advice.failed):
         return None
     if lacks:
         return False

@@ -94,8 +94,8 @@ def verdict(promise: Promise, measured: Compared) -> tuple[Result, float] | None
         return None
     error = (float(measured.after) - float(promise.predicted)) / now
     stated = _UNSTATED_ERROR if promise.error is None else float(promise.error)
-    kept = abs(error) <= max(stated, float(measured.noise) / now)
-    return Result.KEPT if kept else Result.MISSED, error
+    within_error = abs(error) <= max(stated, float(measured.noise) / now)
+    return Result.KEPT if within_error else Result.MISSED, error
 
 
 def _others(changes: Sequence[LevelChange], spared: Collection[Subject]) -> list[LevelChange]:

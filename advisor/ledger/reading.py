@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import heapq
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -177,8 +178,8 @@ def _tables(whole: Window, asked: Sequence[Table]) -> list[Table]:
     for index in _indexes(whole):
         grown = whole.growth(lambda s: s[TABLE_IO], index, lambda io: io.fetch_seconds + io.write_seconds)
         spent[_table(index)] = spent.get(_table(index), 0.0) + (grown or 0.0)
-    ranked = [sorted(of, key=lambda table: of[table], reverse=True)[:MOST_TABLES] for of in (reads, spent)]
-    busy = [table for of in ranked for table in of if reads.get(table) or spent.get(table)]
+    ranked = [heapq.nlargest(MOST_TABLES, amounts, key=lambda table: amounts[table]) for amounts in (reads, spent)]
+    busy = [table for tables in ranked for table in tables if reads.get(table) or spent.get(table)]
     return list(dict.fromkeys([*asked, *busy]))
 
 

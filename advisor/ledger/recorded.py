@@ -78,7 +78,7 @@ class _Anonymiser:
                     yield outcome
                 case Baseline() if entry.of in ids:
                     work, measures = (
-                        tuple(map(self._named, of)) for of in (entry.reading.work, entry.reading.measures)
+                        tuple(map(self._named, parts)) for parts in (entry.reading.work, entry.reading.measures)
                     )
                     reading = entry.reading.model_copy(update={"work": work, "measures": measures})
                     yield Baseline(of=ids[entry.of], reading=reading)

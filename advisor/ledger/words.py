@@ -48,10 +48,10 @@ def followed(outcome: Outcome) -> str:
     predicted = f"followed: predicted {amount(promise.predicted, promise.unit)}"
     if measured is None or outcome.result in (Result.OPEN, Result.NOT_COMPARABLE):
         missing = "not measured yet" if outcome.result is Result.OPEN else "not comparable"
-        said = f"{predicted} {_of(promise)}, {missing}: {outcome.why}"
+        text = f"{predicted} {_of(promise)}, {missing}: {outcome.why}"
     else:
-        said = f"{predicted}, measured {amount(measured.after, promise.unit)} {_of(promise)}"
-    return "; ".join((said, *map(rise, outcome.harm)))
+        text = f"{predicted}, measured {amount(measured.after, promise.unit)} {_of(promise)}"
+    return "; ".join((text, *map(rise, outcome.harm)))
 
 
 def _of(promise: Promise) -> str:

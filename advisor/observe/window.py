@@ -40,18 +40,18 @@ class Window:
             history: Snapshots, oldest first; not empty.
             longest: Limit, seconds.
         """
-        kept = [history[-1]]  # newest first
+        snapshots = [history[-1]]  # newest first
         # The oldest snapshots that have the section: a snapshot without it hides neither a restart nor a new setting.
         status = variables = history[-1]
         for before in reversed(list(history)[:-1]):
-            if not 0 < kept[-1].at - before.at <= LONGEST_GAP or history[-1].at - before.at > longest:
+            if not 0 < snapshots[-1].at - before.at <= LONGEST_GAP or history[-1].at - before.at > longest:
                 break
             if before.server != status.server or restarted(before, status) or changed_settings(before, variables):
                 break
-            kept.append(before)
+            snapshots.append(before)
             status = status if before[STATUS] is None else before
             variables = variables if before[VARIABLES] is None else before
-        return cls(tuple(reversed(kept)))
+        return cls(tuple(reversed(snapshots)))
 
     @property
     def latest(self) -> Snapshot:
