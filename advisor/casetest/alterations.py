@@ -122,7 +122,7 @@ class ChangeAlteration(FileModel):
         rose: Quantities before and after it, by name; each rose beyond noise.
         unit: Their unit.
         comparable: Whether the same work was done after it.
-        rule: Rule whose finding was followed; by default nobody advised it.
+        rule: Rule whose finding was followed; by default none.
     """
 
     before: dict[str, float | str]

@@ -1,4 +1,4 @@
-"""What `innodb-advisor fleet` says of many servers: the JSON of `--output json`, and of `/fleet`."""
+"""The report of `innodb-advisor fleet` about many servers: the JSON of `--output json`, and of `/fleet`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and texts of others as SQL quotes them, under every sql_mode."""
+"""Foreign names and texts, quoted for SQL under every sql_mode."""
 
 from __future__ import annotations
 

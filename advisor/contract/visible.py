@@ -1,8 +1,8 @@
-r"""Texts of others, made visible: a name can hold an escape sequence, a line end, or a mark that turns text around.
+r"""Foreign texts made visible: a name can hold an escape sequence, a line end, or a mark that turns text around.
 
 Names and texts come from the server, from Prometheus, from recordings, and from other people's rules. Programs get them
-as they are, in JSON. People get them with an escape such as ``\x1b`` or ``\u202e`` in place of each character that does
-not show. Each way out of the sidecar calls this module; nothing else decides what shows.
+unchanged, in JSON. People get an escape such as ``\x1b`` or ``\u202e`` in place of each invisible character.
+Each way out of the sidecar calls this module; nothing else decides what shows.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _STATEMENT = re.compile(
     rf"GRANT (?:PROCESS ON \*\.\*|SELECT ON (?:performance_schema|mysql)\.[\w*]+) TO {_QUOTED}@{_QUOTED}"
     r"|UPDATE performance_schema\.setup_\w+ SET ENABLED = 'YES' WHERE NAME = '[\w/]+'"
 )
-"""The statements that are advised. A recording may be of others: what else is in it is shown, as words."""
+"""The statements that may be advised. A recording may hold any cure: others are shown as words only."""
 _UNDO = {
     "GRANT ": (("GRANT ", "REVOKE "), (" TO ", " FROM ")),
     "UPDATE ": (("SET ENABLED = 'YES'", "SET ENABLED = 'NO'"),),

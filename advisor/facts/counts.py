@@ -48,7 +48,7 @@ class CountFacts(TableFacts):
 def counts(window: Window) -> list[CountFacts]:
     """Each table of known size that was counted in the window, by counted pages in falling order.
 
-    Where no size is known, each table that was counted, without what takes its size: that may settle a rule.
+    Where no size is known, each counted table without the facts that need its size: the others may settle a rule.
     """
     sizes, counted = window.latest[INDEX_SIZES], window.latest[COUNT_STATEMENTS] or {}
     if sizes is None:
@@ -66,7 +66,7 @@ def counts(window: Window) -> list[CountFacts]:
 
 
 def _counted(window: Window, table: Table, counts: float | None) -> CountFacts:
-    """What takes no size. Counts of tables whose names were cut are those of nobody knows how many tables."""
+    """The facts that need no size. The counts of a cut table name are of an unknown number of tables: not known."""
     if table.table == CUT and counts:
         counts = None
     return CountFacts(

@@ -58,7 +58,7 @@ def _rows_per_statement(window: Window, index: Index) -> float | None:
 
 
 def may_be_in_order(window: Window, rows: Mapping[Table, int | None]) -> dict[Table, Index]:
-    """Of each table the largest index that may have been read in the order of its key, where nobody tells whether.
+    """For each table, the largest index that may have been read in the order of its key, where no source decides.
 
     A finding about such scans takes three quarters of the index read from the table's file, and all its rows fetched.
 
@@ -78,10 +78,10 @@ def may_be_in_order(window: Window, rows: Mapping[Table, int | None]) -> dict[Ta
 
 
 def _most_in_order(window: Window, index: Index) -> float | None:
-    """The most rows that were fetched in the order of an index; 0 where it is known what was, None where nothing is."""
+    """Upper bound of the rows fetched in the order of an index; None if unknown, 0 if `read_in_order` decides."""
     latest, io = window.latest, window.latest[TABLE_IO]
     if io is None or latest[TABLE_STATEMENTS] is None:
-        # A recording from before they were read does not say that they cannot be: its scans had no order then.
+        # Where nobody tried to read the sources, as in an old recording, scans have no order.
         shut = any((of := latest.outcomes.get(section.name)) and of.failure for section in (TABLE_IO, TABLE_STATEMENTS))
         return status(window, "innodb_rows_read") if shut else 0.0
     if index.index != SECONDARY:

@@ -18,13 +18,13 @@ from exporter.snapshot import Index, Table
 
 _AS_OFTEN = 0.5
 """Share of the passes over an index: other indexes of its table with so many are one scan with it. One file holds them
-all, and nobody tells whose pages were read from it."""
+all, and reads of a file do not show the index."""
 _ALONE = 0.75
-"""Share of a table: a scan that reads no less of it reads for itself."""
+"""Share of a table: a scan that reads at least this much of it shares its reading with no other."""
 _OWN_READS = 1.5
-"""Reads of a table's file for a page that its scans go through: more are of something else, to the rules too."""
+"""Reads of a table's file for each page that its scans go through: beyond it, something else reads. Rules agree."""
 _MOST_SHARED = 10.0
-"""Scans that share a reading at most. Fewer reads are of a table that the pool holds but for a few pages."""
+"""Most scans that share a reading. With even fewer reads, the pool holds all but a few pages of the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class ScanFacts(TableFacts):
     )
 
     in_doubt: bool = field(default=False)
-    """Whether it is here only because nobody tells which indexes were read in the order of their keys."""
+    """Whether it is listed only because no source shows which indexes were read in the order of their keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +215,7 @@ def _known(window: Window, scanned: _Scan) -> ScanFacts:
     # From 8.0.14 on InnoDB counts the rows itself, even with one thread; rows_examined does not tell these apart.
     threads = number(window.latest.setting("innodb_parallel_read_threads"))
     parallel = passes.counts if window.latest.server.parallel_read and threads != 1 else 0.0
-    # Nobody counts what parallel readers read that performance_schema does not know.
+    # Without instruments, no source counts the pages that parallel readers read.
     counted = not parallel or window.latest.server.has("parallel_readers_instrumented")
     read, last = (_pages_from_file(window, table), _last_pass(window, scanned, passes.all)) if counted else (None, None)
     waited = window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.seconds) if counted else None

@@ -43,7 +43,7 @@ _SLACK = 1.5
 def statistics(window: Window) -> list[StatisticsFacts]:
     """Each table that is seen to be larger than its statistics say, by name.
 
-    Where nothing tells tables, the reads of all stand for one of them: that may settle a rule.
+    Without sizes, the reads of all tables stand for one table, as an upper bound: that may settle a rule.
     """
     return sorted(_larger(window), key=lambda table: (table.schema, table.table))
 

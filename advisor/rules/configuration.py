@@ -1,4 +1,4 @@
-"""The configuration file: what the sidecar cannot see of the server's machine, what is suppressed, more rules."""
+"""The configuration file: the server's machine, where the sidecar cannot see it, suppressions, own rules."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class Rulebook(Reloader[RuleSet]):
             await asyncio.sleep(LOOK_SECONDS)
             try:
                 await asyncio.to_thread(self.refresh)
-            except Exception:  # whatever it is, the next look may go well
+            except Exception:  # the next look may succeed
                 log.exception("cannot tell whether the rules have changed")
 
     def _rule_set(self, watch: Watch) -> RuleSet:
@@ -143,7 +143,7 @@ class Rulebook(Reloader[RuleSet]):
 
 
 def _warn_of_unknown(rule_set: RuleSet) -> None:
-    """Log the suppressed ids that no rule has, misspelt or removed by an update: such a suppression has no effect."""
+    """Warn of suppressed ids that no rule has, misspelt or removed by an update: they suppress nothing."""
     for rule_id in (suppression.rule for suppression in rule_set.suppressions):
         if rule_id and rule_id not in rule_set.origins:
             near = difflib.get_close_matches(rule_id, rule_set.origins, n=1)

@@ -105,8 +105,7 @@ class LookupPass:
         at, lru = self.at, self.at.list
         rates = [rate * part for rate in self.rate_per_page]
         asked = [-math.expm1(-rate) for rate in rates]
-        kept = [1 - chance for chance in asked]
-        clocked = at.clock > 0
+        evicted_before = at.clock > 0
         # Half of the slice's evictions have happened when the average page is accessed.
         early = sum(self._missed(present, asked)) / 2
         self._make_room(early, now)
@@ -115,32 +114,12 @@ class LookupPass:
         runs = lru.runs(self.object)
         at.spend(len(runs))
         for run in runs:
-            pages = run.pages
-            had = list(map(mul, run.shares, repeat(pages)))
+            had = list(map(mul, run.shares, repeat(run.pages)))
             present = list(map(add, present, had))
-            whole = self._promoted(run, now)
-            old = clocked and run.layer is not None and run.layer.old
-            if not whole and not old:
-                continue
-            gone = list(map(mul, had, asked))
-            all_asked = sum(gone)
-            yes = all_asked * whole
-            if old:
-                at.counts.made_young += yes
-                if at.time_ms:
-                    at.counts.not_made_young += all_asked - yes
-            if yes <= NOTHING:
-                continue
-            access += yes * (run.access + run.access_slope * (run.lo + run.hi) / 2)
-            lru.take(run, yes)
-            run.pages = left = pages - yes
-            if whole < 1:
-                gone = list(map(mul, gone, repeat(whole)))
-            if left > NOTHING and whole < 1:
-                run.shares = tuple(map(mul, map(sub, had, gone), repeat(1 / left)))
-            elif left > NOTHING:
-                run.shares = tuple(map(mul, map(mul, had, kept), repeat(1 / left)))
-            moved = list(map(add, moved, gone))
+            promoted, of_groups = self._access(run, had, asked, now, counted=evicted_before)
+            if promoted > NOTHING:
+                access += promoted * (run.access + run.access_slope * (run.lo + run.hi) / 2)
+                moved = list(map(add, moved, of_groups))
         missed = self._missed(present, asked)
         still_present = list(map(add, present, missed))
         at.counts.read += sum(missed)
@@ -148,6 +127,41 @@ class LookupPass:
         self._put(missed, self._again(rates, lasts), moved, access, now)
         at.balance()
         return still_present
+
+    def _access(
+        self, run: Run, had: list[float], asked: list[float], now: float, *, counted: bool
+    ) -> tuple[float, list[float]]:
+        """Access pages of a run, and take those that move to the head out of it.
+
+        Args:
+            run: The run.
+            had: Its pages of each group.
+            asked: The share of each group that is accessed.
+            now: Time of the accesses.
+            counted: Whether the server counts promotions, which it does after the first eviction.
+
+        Returns:
+            The pages that move, in all and of each group.
+        """
+        at, share = self.at, self._promoted(run, now)
+        old = counted and run.layer is not None and run.layer.old
+        if not share and not old:
+            return 0.0, []
+        accessed = list(map(mul, had, asked))
+        promoted = sum(accessed) * share
+        if old:
+            at.counts.made_young += promoted
+            if at.time_ms:
+                at.counts.not_made_young += sum(accessed) - promoted
+        if promoted <= NOTHING:
+            return 0.0, []
+        at.list.take(run, promoted)
+        run.pages = left = run.pages - promoted
+        gone = list(map(mul, accessed, repeat(share))) if share < 1 else accessed
+        if left > NOTHING:
+            stay = map(sub, had, gone) if share < 1 else map(mul, had, (1 - chance for chance in asked))
+            run.shares = tuple(map(mul, stay, repeat(1 / left)))
+        return promoted, gone
 
     def _put(
         self, missed: list[float], again: list[float] | None, moved: list[float], access: float, now: float

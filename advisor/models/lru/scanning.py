@@ -102,44 +102,43 @@ class ScanPass:
         """The number of pages to the next event, and the rates until then."""
         at, lru = self.at, self.at.list
         at.spend(len(self.hits) + len(self.pending))
-        room = at.room
-        full = room <= NOTHING
+        full = at.room <= NOTHING
         spare, tail = lru.tail_of(self.object) if full else (math.inf, None)
         if tail is not None and self.missed:
             self._race(tail)
-        missed = self.missed
-        evicted = missed if full else 0.0
-        chunk = self.end - self.cursor
-        refill = self._until_refill()
-        chunk = min(chunk, refill)
-        if evicted and at.clock < 1:
-            chunk = min(chunk, 1 / evicted)
-        elif missed and not full:
-            chunk = min(chunk, room / missed)
-
-        promoted, lasts = self._promoted(evicted)
-        chunk = min(chunk, lasts)
-        to_head, ahead, lasts = self._fate(evicted)
-        chunk = min(chunk, lasts)
+        missed, evicted, refill = self.missed, self.missed if full else 0.0, self._until_refill()
+        promoted, promotion_lasts = self._promoted(evicted)
+        to_head, ahead, fate_lasts = self._fate(evicted)
+        area_lasts = math.inf
         if ahead and not full and refill < math.inf:
-            # A refill during the read-ahead of an area: the midpoint moves back over the pages that it passed before
-            # the scan accesses them.
-            area = self._area_of(self.cursor + refill - NOTHING)
-            if self.cursor < area - NOTHING:
-                chunk = min(chunk, area - self.cursor)
-            else:
-                ahead = 0.0
-        moved, lasts = self._midpoint(missed * (1 - to_head) - evicted, missed - evicted, promoted)
-        chunk = min(chunk, lasts, self._runs_last(tail, evicted, promoted))
+            ahead, area_lasts = self._ahead_of_refill(ahead, refill)
+        moved, midpoint_lasts = self._midpoint(missed * (1 - to_head) - evicted, missed - evicted, promoted)
         through = bool(evicted) and not to_head and not moved and self._through(promoted)
+        lasts = [refill, self._room_lasts(evicted), promotion_lasts, fate_lasts, area_lasts, midpoint_lasts]
+        lasts.append(self._runs_last(tail, evicted, promoted))
         if evicted and not through:
-            chunk = min(chunk, spare / evicted)
+            lasts.append(spare / evicted)
             if tail is not None:
-                chunk = min(chunk, self._layer_lasts(tail, evicted, promoted))
+                lasts.append(self._layer_lasts(tail, evicted, promoted))
         if moved > 0 and (layer := lru.before_midpoint) is not None:
-            chunk = min(chunk, self._layer_lasts(layer, moved, promoted))
-        rates = _Flow(missed, evicted, tuple(promoted), to_head, ahead, moved, through)
-        return min(max(chunk, SHORTEST), self.end - self.cursor), rates
+            lasts.append(self._layer_lasts(layer, moved, promoted))
+        flow = _Flow(missed, evicted, tuple(promoted), to_head, ahead, moved, through)
+        return min(max(min(lasts), SHORTEST), self.end - self.cursor), flow
+
+    def _room_lasts(self, evicted: float) -> float:
+        """Pages of the scan until the free list is used up; at the first eviction, until the clock runs."""
+        if evicted:
+            return 1 / evicted if self.at.clock < 1 else math.inf
+        return self.at.room / self.missed if self.missed else math.inf
+
+    def _ahead_of_refill(self, ahead: float, refill: float) -> tuple[float, float]:
+        """``ahead`` of _Flow where the free list is refilled after so many pages, and how long it is valid.
+
+        A refill during the read-ahead of an area: the midpoint moves back over the pages that it passed before the scan
+        accesses them.
+        """
+        area = self._area_of(self.cursor + refill - NOTHING)
+        return (ahead, area - self.cursor) if self.cursor < area - NOTHING else (0.0, math.inf)
 
     def _until_refill(self) -> float:
         """Pages of the scan until the page cleaner refills the free list."""
@@ -303,55 +302,55 @@ class ScanPass:
                 lasts = min(lasts, (run.lo - cursor) / (1 - speed))
         return lasts
 
-    def _apply(self, chunk: float, rates: _Flow) -> None:
+    def _apply(self, chunk: float, flow: _Flow) -> None:
         """Apply the rates up to the next event."""
         at, lru = self.at, self.at.list
         if self.normal and at.time_ms > 0 and at.clock > 0:
-            at.counts.not_made_young += self._refused(rates) * chunk
-        stamp = (at.clock - rates.evicted * self.cursor, rates.evicted)
-        read, passed, middle = self._read(chunk, rates, stamp)
-        promoted = self._promote(chunk, rates, stamp)
-        if rates.evicted:
-            at.clock += rates.evicted * chunk
-            if not rates.through:
-                lru.evict(rates.evicted * chunk)
-        if rates.moved > 0:
-            middle += lru.cut_before_midpoint(rates.moved * chunk)
+            at.counts.not_made_young += self._refused(flow) * chunk
+        stamp = (at.clock - flow.evicted * self.cursor, flow.evicted)
+        read, passed, middle = self._read(chunk, flow, stamp)
+        promoted = self._promote(chunk, flow, stamp)
+        if flow.evicted:
+            at.clock += flow.evicted * chunk
+            if not flow.through:
+                lru.evict(flow.evicted * chunk)
+        if flow.moved > 0:
+            middle += lru.cut_before_midpoint(flow.moved * chunk)
         lru.put_at_midpoint(middle)
         lru.put_before_midpoint(passed)
         lru.put_at_head(promoted + read)
-        if rates.through:
-            lru.evict(rates.evicted * chunk)
+        if flow.through:
+            lru.evict(flow.evicted * chunk)
         self.cursor += chunk
         if not at.sublists or not lru.old_pages:
             at.balance()
 
-    def _refused(self, rates: _Flow) -> float:
+    def _refused(self, flow: _Flow) -> float:
         """Pages of the old sublist that are accessed and stay there, per page of the scan."""
         stay = 0.0
         if self.at.sublists:
-            stay = rates.missed * (1 if self.lingers else 1 - rates.to_head)
+            stay = flow.missed * (1 if self.lingers else 1 - flow.to_head)
         for run, density in self.hits.items():
-            if run not in rates.promoted and run.layer and run.layer.old:
+            if run not in flow.promoted and run.layer and run.layer.old:
                 stay += density
         return stay
 
-    def _read(self, chunk: float, rates: _Flow, stamp: tuple[float, float]) -> tuple[list[Run], list[Run], list[Run]]:
+    def _read(self, chunk: float, flow: _Flow, stamp: tuple[float, float]) -> tuple[list[Run], list[Run], list[Run]]:
         """Read the missing pages: runs for the head, for before the midpoint, and for the midpoint."""
-        if not rates.missed:
+        if not flow.missed:
             return [], [], []
         at, counts = self.at, self.at.counts
-        pages = rates.missed * chunk
+        pages = flow.missed * chunk
         counts.read += pages
-        at.free -= pages - rates.evicted * chunk
+        at.free -= pages - flow.evicted * chunk
         if not at.sublists:
             shares = (1.0, 0.0, 0.0)
         else:
-            if rates.to_head == 1.0:
+            if flow.to_head == 1.0:
                 counts.made_young += pages
-            young = -rates.moved / rates.missed if rates.moved < 0 else 0.0
-            head = rates.to_head + young * rates.ahead
-            shares = (head, young * (1 - rates.ahead), 1 - rates.to_head - young)
+            young = -flow.moved / flow.missed if flow.moved < 0 else 0.0
+            head = flow.to_head + young * flow.ahead
+            shares = (head, young * (1 - flow.ahead), 1 - flow.to_head - young)
         span = (self.cursor, self.cursor + chunk)
         groups = self._not_found()
 
@@ -362,11 +361,11 @@ class ScanPass:
 
         return put(shares[0], -1, stamp), put(shares[1], 1), put(shares[2], -1)
 
-    def _promote(self, chunk: float, rates: _Flow, stamp: tuple[float, float]) -> list[Run]:
+    def _promote(self, chunk: float, flow: _Flow, stamp: tuple[float, float]) -> list[Run]:
         """Remove the pages that move to the head from their places."""
         head = []
         lru = self.at.list
-        for run in rates.promoted:
+        for run in flow.promoted:
             pages = self.hits[run] * chunk
             if run.lo < self.cursor - NOTHING:
                 run = lru.split(run, self.cursor)  # noqa: PLW2901 - what lies behind the scan stays

@@ -51,7 +51,7 @@ class Simulation:
 
     Attributes:
         passes: Each pass of a scan and each step of points so far, in their order.
-        instances: The pool; those that are alike are one.
+        instances: The pool's instances; alike ones are simulated as one.
     """
 
     def __init__(self, scenario: Scenario, most_steps: float, popularity: Mapping[str, Sequence[Pages]]) -> None:

@@ -155,23 +155,23 @@ def rates(workload: Workload, passes: Sequence[Pass]) -> Rates:
     sharers = {scan.name: scan.sharers for scan in workload.scans}
     per_pass, scans, made_young = {}, 0.0, 0.0
     for name, rate in workload.scans_per_second.items():
-        of_table = [one for one in last if one.object == name]
+        of_table = [pass_ for pass_ in last if pass_.object == name]
         shared = len(of_table) * sharers[name]
-        per_pass[name] = sum(one.pages_read for one in of_table) / shared
+        per_pass[name] = sum(pass_.pages_read for pass_ in of_table) / shared
         scans += per_pass[name] * rate
-        made_young += sum(one.made_young for one in of_table) / shared * rate
+        made_young += sum(pass_.made_young for pass_ in of_table) / shared * rate
     seconds = LAST_ROUNDS * workload.round_seconds
-    looked_up = [one for one in last if one.object == LOOKED_UP]
+    looked_up = [pass_ for pass_ in last if pass_.object == LOOKED_UP]
     return Rates(
         per_pass=per_pass,
         scans=scans,
-        other=sum(one.pages_read for one in looked_up) / seconds,
-        made_young=made_young + sum(one.made_young for one in looked_up) / seconds,
+        other=sum(pass_.pages_read for pass_ in looked_up) / seconds,
+        made_young=made_young + sum(pass_.made_young for pass_ in looked_up) / seconds,
     )
 
 
 def _fill(workload: Workload, pool: Pool) -> list[Step]:
-    """Steps that fill the pool: with what is looked up, with what it keeps of the tables, and with other pages."""
+    """Steps that fill the pool with looked-up pages, with the kept part of each table, and with other pages."""
     tables = {scan.name: scan for scan in workload.scans}.values()
     young = 1 - _SMALLEST_PCT / 100
     parts = [
@@ -193,20 +193,17 @@ def _fill(workload: Workload, pool: Pool) -> list[Step]:
         steps.append(Scan(scan=OTHER, pages=workload.other_pages))
     if parts or warm or whole:  # the largest old sublist takes any table that fits the pool
         steps.append(_set(_LARGEST_PCT))
-    steps += [
-        Scan(
-            scan=scan.name,
-            pages=scan.pages,
-            passes=2,
-            seconds=min(scan.seconds, scan.period),
-            gap_seconds=max(0.0, scan.period - scan.seconds),
-            fetch=scan.fetch,
-        )
-        for scan in whole
-    ]
+    steps += map(_twice, whole)
     if parts or warm or whole:  # from above: the midpoint is then where a full pool has it
         steps.append(_set(pool.old_blocks_pct))
     return steps
+
+
+def _twice(scan: TableScan) -> Scan:
+    """Two passes: the second makes the pages young."""
+    gap_seconds = max(0.0, scan.period - scan.seconds)
+    seconds = min(scan.seconds, scan.period)
+    return Scan(scan=scan.name, pages=scan.pages, passes=2, seconds=seconds, gap_seconds=gap_seconds, fetch=scan.fetch)
 
 
 def _set(pct: int) -> Set:
