@@ -31,7 +31,6 @@ ERRORS = {WARM_UPS: 0.45, MODEL: 0.94}
 (docs/proofs.md), of the miss curve at half the pool as a share of today's (docs/miss-curve.md)."""
 SHARD = 50
 """Servers in a query: a pool that never fills has a day of points from each start."""
-_DAY = 86_400.0
 _KNOWN = 0.9
 """Share of the days that must be known, and of a usual day's points that make it one."""
 _UNEXPLAINED = 0.5
@@ -51,48 +50,43 @@ ANOTHER_LOAD = "it reads more than its warm-ups explain"
 NOTHING = "no smaller pool reads so little"
 
 
-async def capacity(
-    reader: FleetReader, keys: Mapping[ServerKey, Server | None], may_read: float, seconds: float = days.SECONDS
-) -> Capacity:
+async def capacity(reader: FleetReader, keys: Mapping[ServerKey, Server | None], may_read: float) -> Capacity:
     """How much memory of their buffer pools servers could give back.
 
     Args:
         reader: Asks; its grid ends where the days end.
         keys: The servers, each with its flavour and version; None where no series says them.
         may_read: Pages a second that a server may read more (--may-read).
-        seconds: The days to look at. No server that is known for less gets advice.
     """
-    daily = replace(reader, grid=Grid(reader.grid.end, seconds / days.COUNT, days.COUNT))
+    daily = replace(reader, grid=Grid(reader.grid.end, days.SECONDS / days.COUNT, days.COUNT))
     of_servers, not_asked = await shards.over(keys, lambda shard: days.ask(daily, shard), size=SHARD)
-    estimates, left_out = [], Counter[str]()
-    unrecorded = 0
-    for key, of_server in of_servers.items():
-        if not of_server.known and not of_server.downsampled:
-            unrecorded += 1
-            continue
-        estimated = estimate(key.name, of_server, keys[key], may_read)
+    estimates: list[CapacityEstimate] = []
+    left_out = Counter[str]()
+    recorded = {key: series for key, series in of_servers.items() if series.known or series.downsampled}
+    for key, series in recorded.items():
+        estimated = estimate(key.name, series, keys[key], may_read)
         if isinstance(estimated, str):
             left_out[estimated] += 1
         else:
             estimates.append(estimated)
-    if unrecorded:
-        left_out[raw_days(unrecorded, seconds)] = unrecorded
+    if unrecorded := len(of_servers) - len(recorded):
+        left_out[raw_days(unrecorded)] = unrecorded
     for reason, names in not_asked.items():
         left_out[f"not asked: {reason}"] += len(names)
-    estimates.sort(key=lambda each: (-each.may_go_bytes, each.server))
+    estimates.sort(key=lambda server: (-server.may_go_bytes, server.server))
     return Capacity(
         may_read=may_read,
         servers=tuple(estimates),
-        may_go_bytes=sum(each.may_go_bytes for each in estimates),
+        may_go_bytes=sum(server.may_go_bytes for server in estimates),
         left_out=dict(left_out),
     )
 
 
-def raw_days(servers: int, seconds: float) -> str:
+def raw_days(servers: int) -> str:
     """Why servers without recorded series are left out."""
-    samples = servers * _RAW_SERIES * seconds / _SCRAPE_SECONDS
+    samples = servers * _RAW_SERIES * days.SECONDS / _SCRAPE_SECONDS
     return (
-        f"no series of recording.rules.yaml or mysqld-exporter.rules.yaml: {seconds / _DAY:.0f} raw days would be"
+        f"no series of recording.rules.yaml or mysqld-exporter.rules.yaml: {days.COUNT} raw days would be"
         f" {samples / 1e6:,.0f} million samples, and are not asked for"
     )
 
@@ -128,12 +122,12 @@ def estimate(name: str, series: Days, server: Server | None, may_read: float) ->
         return ANOTHER_LOAD
     # The better one is surer of the larger of the two sizes.
     at = max(curve.smallest(reads + may_read) for curve in curves)
-    method = min(curves, key=lambda curve: curve.width(at))
-    size = method.smallest(reads + may_read)
+    curve = min(curves, key=lambda curve: curve.width(at))
+    size = curve.smallest(reads + may_read)
     if size >= pool.bytes:
         return NOTHING
     change = change_on(server, SETTING, pool.bytes, size)
-    expected, most = method.at(size)
+    expected, most = curve.at(size)
     return CapacityEstimate(
         server=name,
         pool_bytes=round(pool.bytes),
@@ -142,9 +136,9 @@ def estimate(name: str, series: Days, server: Server | None, may_read: float) ->
         reads_now=reads,
         reads_predicted=expected,
         reads_most=most,
-        error=ERRORS[method.name],
-        method=method.name,
-        warm_ups=method.warm_ups,
+        error=ERRORS[curve.name],
+        method=curve.name,
+        warm_ups=curve.warm_ups,
         days=known_days,
         change=change.model_copy(update={"note": " ".join(filter(None, (change.note, TRIAL)))}),
     )
@@ -255,9 +249,9 @@ def _by_warm_ups(series: Days, reads: float, gets: float, pool: ServerPool, serv
 
 def _largest(measured: Sequence[WarmUp], pages: float, least: float) -> tuple[float, float]:
     """Of all warm-ups that came so far, the one that misses most counts: expected, and at most."""
-    pages_of = {each: min(pages, each.stretches[-1].end) for each in measured if each.knows(least)}
-    expected = max(warm_up.expected(known) for warm_up, known in pages_of.items())
-    return expected, max(expected, *(warm_up.most(known) for warm_up, known in pages_of.items()))
+    so_far = [(warm_up, min(pages, warm_up.stretches[-1].end)) for warm_up in measured if warm_up.knows(least)]
+    expected = max(warm_up.expected(held) for warm_up, held in so_far)
+    return expected, max(expected, *(warm_up.most(held) for warm_up, held in so_far))
 
 
 def _by_model(series: Days, reads: float, pool: ServerPool) -> _ReadCurve | None:

@@ -112,6 +112,11 @@ def present(name: str, selector: str, *labels: str) -> FleetQuery:
     )
 
 
+def shown(name: str, *collectors: Collector[Any], labels: tuple[str, ...], at_end: bool = False) -> FleetQuery:
+    """A query for the last values of the metrics that show fields of these collectors' items under these labels."""
+    return last(name, named(exposed(*collectors, labels=labels)), *labels, by_name=True, at_end=at_end)
+
+
 def exposed(*collectors: Collector[Any], labels: tuple[str, ...] = ()) -> tuple[str, ...]:
     """The metrics that show fields of these collectors' sections under exactly these labels."""
     return tuple(

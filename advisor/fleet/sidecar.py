@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar, get_args
 
-from advisor.fleet.queries import WORDS, FleetQuery, exposed, last, named, present
+from advisor.fleet.queries import WORDS, FleetQuery, exposed, last, named, present, shown
 from advisor.fleet.reader import ServerSeries
 from advisor.fleet.sections import (
     CHECKPOINT_AGE,
@@ -25,7 +25,7 @@ from advisor.fleet.sections import (
 from advisor.fleet.series import Grid
 from advisor.observe.window import Window
 from exporter.collectors import BY_NAME
-from exporter.collectors.base import OTHER, Collector
+from exporter.collectors.base import OF_INDEX, OF_TABLE, OTHER, Collector
 from exporter.collectors.cached_indexes import CACHED_INDEXES, CachedIndexes
 from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
 from exporter.collectors.data_files import DATA_FILES, FileReads
@@ -47,7 +47,6 @@ Item = TypeVar("Item")
 
 _LIMIT = "innodb_checkpoint_age_limit_bytes"
 _DIRTY = "innodb_buffer_pool_modified_pages"
-_OF_INDEXES, _OF_TABLES = ("schema", "table", "index"), ("schema", "table")
 _OF_POOLS = tuple(name for name in exposed(POOLS, labels=("pool",)) if name != _DIRTY)
 _SERVER = ("flavour", "version_text", "version_comment", "managed")
 
@@ -78,19 +77,14 @@ WINDOW = (
         named((*exposed(STATUS, INNODB_METRICS, DATA_FILES, PARALLEL_READERS, DDL, MACHINE), _LIMIT)),
         by_name=True,
     ),
-    last(
-        "sidecar-operations",
-        named(exposed(STATUS, INNODB_METRICS, labels=("operation",))),
-        "operation",
-        by_name=True,
-    ),
+    shown("sidecar-operations", STATUS, INNODB_METRICS, labels=("operation",)),
     last("sidecar-settings", "innodb_setting{$S}", "name"),
     FleetQuery(
         "sidecar-settings-text",
         f'group by ($I, name, value) (last_over_time(innodb_setting_info{{name=~"{"|".join(WORDS)}",$S}}[5m]))',
         ("name", "value"),
     ),
-    last("sidecar-machine", named(exposed(MACHINE, labels=("source",))), "source", by_name=True, at_end=True),
+    shown("sidecar-machine", MACHINE, labels=("source",), at_end=True),
     present(
         "sidecar-storage", "innodb_server_storage_info{$S}", "storage", "filesystem", "device", "rotational", "source"
     ),
@@ -108,21 +102,10 @@ COUNT = FleetQuery(
     at_end=True,
 )
 TABLES = (
-    last(
-        "sidecar-index-pages",
-        named(exposed(INDEX_SIZES, CACHED_INDEXES, labels=_OF_INDEXES)),
-        *_OF_INDEXES,
-        by_name=True,
-        at_end=True,
-    ),
-    present("sidecar-index-info", "innodb_index_info{$S}", *_OF_INDEXES, "kind", "columns"),
-    last("sidecar-table-rows", named(exposed(INDEX_SIZES, labels=_OF_TABLES)), *_OF_TABLES, by_name=True, at_end=True),
-    last(
-        "sidecar-tables",
-        named(exposed(TABLE_SCANS, COUNT_STATEMENTS, TABLE_FILES, labels=_OF_TABLES)),
-        *_OF_TABLES,
-        by_name=True,
-    ),
+    shown("sidecar-index-pages", INDEX_SIZES, CACHED_INDEXES, labels=OF_INDEX, at_end=True),
+    present("sidecar-index-info", "innodb_index_info{$S}", *OF_INDEX, "kind", "columns"),
+    shown("sidecar-table-rows", INDEX_SIZES, labels=OF_TABLE, at_end=True),
+    shown("sidecar-tables", TABLE_SCANS, COUNT_STATEMENTS, TABLE_FILES, labels=OF_TABLE),
 )
 _LATER = frozenset(
     collector.name for collector in (INDEX_SIZES, INDEXES, CACHED_INDEXES, TABLE_SCANS, COUNT_STATEMENTS, TABLE_FILES)

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from advisor.contract.fleet import Capacity
-from advisor.fleet import capacity, days
+from advisor.fleet import capacity
 from advisor.fleet.client import PrometheusClient
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.progress import Progress
@@ -186,7 +186,7 @@ def test_everyone_else_is_counted_with_a_reason(found: Capacity) -> None:
         capacity.YOUNG: 1,
         capacity.RESIZED: 1,
         capacity.NO_CURVE: 1,
-        capacity.raw_days(1, days.SECONDS): 1,
+        capacity.raw_days(1): 1,
     }
 
 

@@ -158,7 +158,7 @@ def test_the_model_answers_alone_too_and_its_worst_hour_decides() -> None:
 
 
 def test_raw_days_of_a_fleet_are_refused_with_their_size() -> None:
-    assert "7 raw days would be 403 million samples" in raw_days(5_000, 7 * 86_400.0)
+    assert "30 raw days would be 1,728 million samples" in raw_days(5_000)
 
 
 def test_days_take_replicas_once_and_keep_to_the_servers_asked_for() -> None:
