@@ -76,16 +76,16 @@ class InventoryEntry:
         server: Flavour and version, and who runs it; None where no series says so. Whether performance_schema is on
             is not known here.
         up: Whether an exporter reaches it; None where no series says so.
-        started: Unix seconds; None where no series says so.
         judged_at: The time of its sidecar's newest verdict, Unix seconds; None without one.
+        ambiguous: Why its identity is that of several servers; empty if it is not.
     """
 
     key: ServerKey
     source: Source
     server: Server | None = None
     up: bool | None = None
-    started: float | None = None
     judged_at: float | None = None
+    ambiguous: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,11 @@ class Inventory:
 
     Attributes:
         servers: By key.
-        ambiguous: Why an identity is that of several servers, by key; they are among ``servers`` too.
         vanished: Servers of the last hour that are gone.
         warnings: What is odd, in words.
     """
 
     servers: Mapping[ServerKey, InventoryEntry]
-    ambiguous: Mapping[ServerKey, str]
     vanished: tuple[Vanished, ...]
     warnings: tuple[str, ...]
 
@@ -131,7 +129,7 @@ async def inventory(reader: FleetReader, services: Sequence[tuple[str, Managed]]
     vanished = () if partial else tuple(_vanished(others.servers, servers, at))
     warnings = tuple(dict.fromkeys(warning for answer in answers for warning in answer.warnings))
     odd = _odd(reader, servers=len(servers), nameless=up.nameless, partial=partial)
-    return Inventory(servers, _ambiguous(up.servers, others.servers, at), vanished, (*warnings, *odd))
+    return Inventory(servers, vanished, (*warnings, *odd))
 
 
 def _entry(
@@ -152,8 +150,8 @@ def _entry(
         source,
         server=_server(infos, service),
         up=any(value > 0 for name in _UP for _, value in up.values(name, at)),
-        started=max((start for _, start in others.values(STARTS.name, at)), default=None),
         judged_at=judged_at,
+        ambiguous=_ambiguous(key, up, others, at),
     )
 
 
@@ -176,25 +174,21 @@ def _server(infos: Iterable[Labels], service: Managed | None) -> Server | None:
     return None
 
 
-def _ambiguous(
-    up: Mapping[ServerKey, ServerSeries], others: Mapping[ServerKey, ServerSeries], at: float
-) -> Mapping[ServerKey, str]:
-    """Identities that several servers share."""
-    reasons: dict[ServerKey, str] = {}
-    for key, series in up.items():
-        starts = [start for _, start in others[key].values(STARTS.name, at)] if key in others else []
-        apart = max(starts) - min(starts) if starts else 0.0
-        if apart > SAME_START_SECONDS:
-            reasons[key] = (
-                f"identity is not unique: two servers that started {apart:.0f} s apart are both {key}; add a label with"
-                " --identity (or it is one server that restarted within the last scrape)"
-            )
-        for name in _UP:
-            instances = [instance for (instance,) in series.series(name)]
-            if len(instances) > 1:
-                both = f"{instances[0]} and {instances[-1]}"
-                reasons[key] = f"identity is not unique: {both} are both {key}; try another --identity"
-    return reasons
+def _ambiguous(key: ServerKey, up: ServerSeries, others: ServerSeries, at: float) -> str:
+    """Why several servers share this identity; empty if they do not."""
+    for name in _UP:
+        instances = [instance for (instance,) in up.series(name)]
+        if len(instances) > 1:
+            both = f"{instances[0]} and {instances[-1]}"
+            return f"identity is not unique: {both} are both {key}; try another --identity"
+    starts = [start for _, start in others.values(STARTS.name, at)]
+    apart = max(starts) - min(starts) if starts else 0.0
+    if apart > SAME_START_SECONDS:
+        return (
+            f"identity is not unique: two servers that started {apart:.0f} s apart are both {key}; add a label with"
+            " --identity (or it is one server that restarted within the last scrape)"
+        )
+    return ""
 
 
 def _vanished(

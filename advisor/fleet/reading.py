@@ -111,10 +111,10 @@ class _Reading:
         with progress.during("inventory"):
             known = await inventory(self._reader, options.services)
         servers = self._chosen(known)
-        clear = {key: entry for key, entry in servers.items() if key not in known.ambiguous}
-        for key in servers:
-            if key in known.ambiguous:
-                self._findings.leave(known.ambiguous[key], (key.name,))
+        clear = {key: entry for key, entry in servers.items() if not entry.ambiguous}
+        for key, entry in servers.items():
+            if entry.ambiguous:
+                self._findings.leave(entry.ambiguous, (key.name,))
         with progress.during("verdicts"):
             await self._verdicts(clear, whole=len(servers) == len(known.servers))
         stage = RulesStage(self._reader, self._rules, options.model_seconds, progress, self._findings)
