@@ -1,4 +1,4 @@
-"""GET /curve: its forms, the window, its limits, why there is none; and the curve's metrics."""
+"""GET /curve: its forms, the window, why there is none; and the curve's metrics."""
 
 from __future__ import annotations
 
@@ -14,10 +14,7 @@ from prometheus_client.core import Metric
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
-from advisor.http import app as application
 from advisor.http import examples
-from advisor.http.guard import Guard
-from advisor.http.limits import Limits
 from advisor.observe.source import Replay
 from advisor.pool import metrics
 from advisor.pool.curve import TIMES, MissCurve
@@ -26,11 +23,11 @@ from advisor.pool.load import OTHERS
 from advisor.render import curve_svg, models
 from advisor.render import text as plain
 from exporter.exposition import classic
-from exporter.snapshot import Snapshot
 from tests.advisor.advice.watching import rulebook
 from tests.advisor.building import capture, captured
 from tests.advisor.curves import bounded, curve, estimate, pool_size, size
-from tests.advisor.http.standing import happens, still
+from tests.advisor.http.asking import Away, asking_service
+from tests.advisor.http.standing import happens
 from tests.advisor.sidecar import problem, values
 from tests.unavailable import promtool_says
 
@@ -49,14 +46,7 @@ def watched() -> Service:
 
 @pytest.fixture
 def client(watched: Service) -> httpx.AsyncClient:
-    return asking(watched)
-
-
-def asking(watched: Service) -> httpx.AsyncClient:
-    app = application.create(watched)
-    app.state.limits = Limits(clock=still)
-    transport = httpx.ASGITransport(Guard(app), client=("192.0.2.1", 1))
-    return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
+    return asking_service(watched)
 
 
 def expected(longest: float = 3600.0) -> MissCurve:
@@ -89,12 +79,6 @@ async def test_the_answer_has_the_form_that_is_asked_for(
         assert response.headers["content-security-policy"] == POLICY.format(f"sha256-{digest}")
 
 
-async def test_head_has_the_headers_of_get_and_no_body(client: httpx.AsyncClient) -> None:
-    got, head = await client.get("/curve"), await client.head("/curve")
-    assert (head.status_code, head.content) == (200, b"")
-    assert head.headers == got.headers
-
-
 async def test_a_window_is_looked_back_to(client: httpx.AsyncClient) -> None:
     assert MissCurve.model_validate_json((await client.get("/curve?window=5")).content) == expected(5.0)
     for query in ("window=0", "window=3601", "window=x", "times=2"):
@@ -105,31 +89,17 @@ async def test_a_window_is_looked_back_to(client: httpx.AsyncClient) -> None:
     )
 
 
-async def test_it_is_limited_for_each_client(client: httpx.AsyncClient) -> None:
-    answers = [await client.get("/curve") for _ in range(21)]
-    assert [answer.status_code for answer in answers] == [200] * 20 + [429]
-    assert (await client.get("/healthz")).status_code == 200
-
-
 @pytest.mark.parametrize("form", ["application/json", "image/svg+xml"])
 async def test_why_there_is_none_is_a_problem(form: str) -> None:
-    response = await asking(service("mariadb-11.8/idle")).get("/curve", headers={"Accept": form})
+    response = await asking_service(service("mariadb-11.8/idle")).get("/curve", headers={"Accept": form})
     status, detail = problem(response)
     assert status == 503
     assert detail.startswith("there is no miss curve: what is read of each table is not known: performance_schema is")
 
 
-class Away(Replay):
-    """A server that cannot be reached."""
-
-    @property
-    def latest(self) -> Snapshot | None:
-        return None
-
-
 async def test_without_a_server_there_is_none() -> None:
     away = Service(Away(capture(SCAN)), rulebook())
-    assert problem(await asking(away).get("/curve")) == (503, "nothing has been collected yet")
+    assert problem(await asking_service(away).get("/curve")) == (503, "nothing has been collected yet")
     assert away.last_curve is None
 
 

@@ -1,18 +1,14 @@
-"""GET /history: filters, forms and limits; and the outcomes of a finding."""
+"""GET /history: filters and forms; and the outcomes of a finding."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from advisor.advice.ledger_recorder import LedgerRecorder
 from advisor.advice.service import Service
-from advisor.http import app as application
-from advisor.http.guard import Guard
-from advisor.http.limits import Limits
 from advisor.ledger.history import GoneFinding, GradedRecommendation, History, history
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
@@ -22,7 +18,7 @@ from advisor.rules.rulebook import Rulebook
 from exporter.connection.errors import ServerError
 from exporter.state_file import StateFile
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
-from tests.advisor.http.standing import still
+from tests.advisor.http.asking import asking_service
 from tests.advisor.in_process import InProcess
 from tests.advisor.ledger.entries import AT, FINGERPRINT, RULE, baseline, closed, opened, remembered, unasked
 from tests.advisor.ledger.recordings import carrying
@@ -159,7 +155,7 @@ async def test_a_finding_is_known_while_the_server_is_away(monkeypatch: pytest.M
     service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), recorder=LedgerRecorder(LEDGER))
     monkeypatch.setattr(Replay, "latest", None)
     monkeypatch.setattr(Replay, "problem", ServerError("Connection refused"))
-    async with of(service) as client:
+    async with asking_service(service) as client:
         answer = GoneFinding.model_validate_json((await client.get(f"/advise/{FINGERPRINT}")).content)
         unknown = await client.get("/advise/0123456789abcdef")
     assert answer.resolved_at is None
@@ -169,29 +165,12 @@ async def test_a_finding_is_known_while_the_server_is_away(monkeypatch: pytest.M
     assert problem(unknown) == (503, "Connection refused")
 
 
-def of(service: Service) -> httpx.AsyncClient:
-    app = application.create(service)
-    app.state.limits = Limits(clock=still)
-    transport = httpx.ASGITransport(Guard(app), client=("192.0.2.1", 1))
-    return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
-
-
 async def test_the_answer_says_whether_it_outlives_a_restart(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for folder, kept, reason in ((tmp_path / "state", True, None), (tmp_path / "file" / "x", False, "Not a directory")):
         with StateFile(folder, "db:3306") as state:
             recorder = LedgerRecorder(state=state)
             service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), recorder=recorder)
-            async with of(service) as client:
+            async with asking_service(service) as client:
                 answer = (await client.get("/history")).json()
                 assert (answer["kept"], answer["problem"]) == (kept, reason)
-
-
-async def test_a_client_that_asks_for_much_without_end_is_slowed_down() -> None:
-    service = Service(Replay(capture(RECORDING)), Rulebook(RULES_FOLDER), recorder=LedgerRecorder(LEDGER))
-    async with of(service) as client:
-        much = [(await client.get("/history?limit=1000")).status_code for _ in range(22)]
-        usual = [(await client.get("/history")).status_code for _ in range(22)]
-    assert much[:20] == [200] * 20
-    assert much[-1] == 429
-    assert usual == [200] * 22

@@ -1,4 +1,4 @@
-"""GET /overview and GET /statements: their parameters, limits and examples, and a server that is away."""
+"""GET /overview and GET /statements: their parameters and examples, and a server that is away."""
 
 from __future__ import annotations
 
@@ -6,28 +6,16 @@ import httpx
 import pytest
 
 from advisor.advice.service import Service
-from advisor.http import app as application
 from advisor.http import examples
-from advisor.http.guard import Guard
-from advisor.http.limits import Limits
 from advisor.observe.source import Replay
 from advisor.overview.overview import Overview, overview
 from advisor.overview.statements import TableStatements
 from advisor.rules.rulebook import Rulebook
-from exporter.snapshot import Snapshot
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture, captured
-from tests.advisor.http.standing import still
+from tests.advisor.http.asking import Away, asking_service
 from tests.advisor.sidecar import problem
 
-BOOK = Rulebook(RULES_FOLDER)
-
-
-class Away(Replay):
-    """A server that was seen, and cannot be reached now."""
-
-    @property
-    def latest(self) -> Snapshot | None:
-        return None
+RULEBOOK = Rulebook(RULES_FOLDER)
 
 
 class Unreached(Away):
@@ -38,11 +26,7 @@ class Unreached(Away):
 
 
 def asking(source: Replay) -> httpx.AsyncClient:
-    service = Service(source, BOOK)
-    app = application.create(service)
-    app.state.limits = Limits(clock=still)
-    transport = httpx.ASGITransport(Guard(app), client=("192.0.2.1", 1))
-    return httpx.AsyncClient(transport=transport, base_url="http://sidecar")
+    return asking_service(Service(source, RULEBOOK))
 
 
 @pytest.fixture
@@ -79,14 +63,9 @@ async def test_before_the_first_collection_there_is_none() -> None:
 
 
 async def test_an_overview_is_made_once_for_each_snapshot() -> None:
-    service = Service(Replay(capture(RECORDING)), BOOK)
+    service = Service(Replay(capture(RECORDING)), RULEBOOK)
     assert await service.overview() is await service.overview()
     assert await service.overview(5.0) is not await service.overview()
-
-
-async def test_only_windows_that_are_asked_for_are_limited(client: httpx.AsyncClient) -> None:
-    assert {(await client.get("/overview")).status_code for _ in range(60)} == {200}
-    assert {(await client.get("/overview?window=9")).status_code for _ in range(30)} == {200, 429}
 
 
 def test_the_example_is_an_overview_in_which_all_parts_are_known() -> None:
@@ -106,11 +85,6 @@ async def test_statements_that_are_not_known_are_an_empty_list_with_a_reason(cli
 @pytest.mark.parametrize("query", ["", "schema=shop", "table=t", "schema=&table=t", f"schema=s&table={'x' * 65}"])
 async def test_statements_are_those_of_one_table(client: httpx.AsyncClient, query: str) -> None:
     assert problem(await client.get(f"/statements?{query}"))[0] == 422
-
-
-async def test_statements_are_limited_for_each_client(client: httpx.AsyncClient) -> None:
-    asked = [await client.get("/statements?schema=shop&table=orders") for _ in range(30)]
-    assert {answer.status_code for answer in asked} == {200, 429}
 
 
 def test_the_examples_of_statements_are_answers() -> None:

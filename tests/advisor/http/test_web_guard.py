@@ -14,17 +14,16 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 
 from advisor.advice.service import Service
-from advisor.http import app as application
 from advisor.http.browsers import SECURITY_HEADERS
 from advisor.http.guard import LONGEST_BODY, Guard
-from advisor.http.limits import ALLOWANCE, Limits, costly
+from advisor.http.limits import ALLOWANCE, costly
 from advisor.http.web_settings import WebSettings
 from advisor.observe.source import Replay
 from advisor.rules.rulebook import Rulebook
 from tests.advisor.advice.watching import rulebook
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
+from tests.advisor.http.asking import asking, limited
 from tests.advisor.http.secured import write
-from tests.advisor.http.standing import still
 from tests.advisor.in_process import InProcess
 from tests.advisor.sidecar import problem
 
@@ -117,7 +116,7 @@ def test_a_body_that_never_ends_is_refused_under_way(replaying: InProcess) -> No
 
 # Limits, by a clock that stands still.
 
-CHEAP = ("/metrics", "/healthz", "/readyz", "/advise", "/")
+CHEAP = ("/metrics", "/healthz", "/readyz", "/advise", "/overview", "/history", "/")
 
 
 @pytest.mark.parametrize(
@@ -128,6 +127,10 @@ CHEAP = ("/metrics", "/healthz", "/readyz", "/advise", "/")
         ("POST", "/-/reload", None, 4),
         ("GET", "/whatif/settings", None, 1),
         ("GET", "/series?points=1", None, 1),
+        ("GET", "/overview?window=9", None, 2),
+        ("GET", "/statements?schema=shop&table=orders", None, 2),
+        ("GET", "/history?limit=1000", None, 2),
+        ("GET", "/curve", None, 2),
     ],
 )
 async def test_what_costs_is_limited_for_each_client_and_nothing_else_is(
@@ -136,11 +139,11 @@ async def test_what_costs_is_limited_for_each_client_and_nothing_else_is(
     guard, burst = Guard(breaking), round(ALLOWANCE.burst / tokens)
     async with asking(guard, "192.0.2.2") as greedy, asking(guard, "192.0.2.3") as other:
         assert {(await greedy.request(method, path, json=body)).status_code for _ in range(burst)} == {200}
-        limited = await greedy.request(method, path, json=body)
-        assert limited.status_code == 429
-        assert problem(limited)[1] == "this takes a while to work out, and was asked for very often; try again later"
-        assert int(limited.headers["retry-after"]) >= 1
-        assert secure(limited)
+        refused = await greedy.request(method, path, json=body)
+        assert refused.status_code == 429
+        assert problem(refused)[1] == "this takes a while to work out, and was asked for very often; try again later"
+        assert int(refused.headers["retry-after"]) >= 1
+        assert secure(refused)
         assert (await other.request(method, path, json=body)).status_code == 200
         assert {(await greedy.get(cheap)).status_code for cheap in CHEAP for _ in range(20)} == {200}
 
@@ -162,8 +165,7 @@ async def test_what_is_refused_was_work_too_and_is_counted(
 
 async def test_reloads_of_a_broken_rule_are_counted(tmp_path: Path) -> None:
     rules = Rulebook(RULES_FOLDER, tmp_path)
-    app = application.create(Service(Replay(capture(RECORDING)), rules))
-    app.state.limits = Limits(clock=still)
+    app = limited(Service(Replay(capture(RECORDING)), rules))
     (tmp_path / "broken.yaml").write_text("rule: [")
     async with asking(Guard(app)) as client:
         assert [(await client.post("/-/reload")).status_code for _ in range(11)] == [400] * 10 + [429]
@@ -186,15 +188,10 @@ def scope(method: str, path: str) -> dict[str, Any]:
 # In this process: what no endpoint of the sidecar does.
 
 
-def asking(app: Any, address: str = "192.0.2.1") -> httpx.AsyncClient:
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app, client=(address, 1)), base_url="http://sidecar")
-
-
 @pytest.fixture
 def breaking() -> FastAPI:
     """The application, with endpoints that break."""
-    app = application.create(Service(Replay(capture(RECORDING)), rulebook()))
-    app.state.limits = Limits(clock=still)
+    app = limited(Service(Replay(capture(RECORDING)), rulebook()))
 
     @app.get("/breaks")
     async def breaks() -> None:
