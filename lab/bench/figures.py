@@ -64,7 +64,7 @@ class Figure:
             return statistics.median(ours / beside for ours, beside in zip(values.ours, values.beside, strict=True))
         return statistics.median(values.ours) / statistics.median(values.beside)
 
-    def kept(self, values: Values | None) -> bool:
+    def holds(self, values: Values | None) -> bool:
         """Whether the bound is kept. A bound is broken where there is nothing to compare with it."""
         if not self.bound:
             return True
@@ -145,7 +145,7 @@ class Benchmark:
 
     def broken(self, values: Mapping[str, Values]) -> list[str]:
         """The figures whose bound is broken or that lack a value."""
-        return [key for key, figure in self.figures.items() if not figure.kept(values.get(key))]
+        return [key for key, figure in self.figures.items() if not figure.holds(values.get(key))]
 
     def run(self, say: Say, *, short: bool) -> BenchRun:
         """Measure. In the long form a second, longer measurement follows a broken bound."""

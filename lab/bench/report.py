@@ -109,7 +109,7 @@ def _rows(benchmark: Benchmark, measured: Mapping[str, Values]) -> Iterator[tupl
         values = measured.get(key)
         if values is not None:
             beside = f"{_values(values.beside, figure.unit)}, {figure.rival}" if values.beside else ""
-            verdict = "" if not figure.bound else KEPT if figure.kept(values) else BROKEN
+            verdict = "" if not figure.bound else KEPT if figure.holds(values) else BROKEN
             ours = _values(values.ours, figure.unit)
             yield key, (figure.what, ours, beside, _ratio(figure, values), figure.bound, verdict)
         elif figure.bound:

@@ -10,7 +10,7 @@ from lab.processes.background_server import BackgroundServer
 _CHUNK = 65536
 
 
-class Proxy(BackgroundServer):
+class FaultyProxy(BackgroundServer):
     """Forwards connections to a server.
 
     A change of an attribute takes effect at once, also for open connections. ``cut`` needs unencrypted connections.

@@ -46,7 +46,7 @@ VALUES: dict[str, Any] = {
 MOUNTS = r"/(etc|var/lib)/innodb-advisor"
 
 
-class Run(Sidecar):
+class DeploymentProcess(Sidecar):
     """The Deployment's container as a process; its mounts are below ``root``."""
 
     def __init__(
@@ -134,38 +134,38 @@ def issued(authority: Authority) -> Issued:
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory, authority: Authority, issued: Issued) -> Iterator[Run]:
+def run(tmp_path_factory: pytest.TempPathFactory, authority: Authority, issued: Issued) -> Iterator[DeploymentProcess]:
     given = {
         "web": {"tls.crt": issued.cert.read_bytes(), "tls.key": issued.key.read_bytes()},
         "db-ca": {"ca.crt": authority.ca.read_bytes()},
     }
-    started = Run(tmp_path_factory.mktemp("run"), rendered(VALUES), given, authority.trusting())
+    started = DeploymentProcess(tmp_path_factory.mktemp("run"), rendered(VALUES), given, authority.trusting())
     try:
         yield started
     finally:
         started.stop()
 
 
-def test_the_command_serves_with_every_option(run: Run) -> None:
+def test_the_command_serves_with_every_option(run: DeploymentProcess) -> None:
     assert run.process.poll() is None, run.log()
     assert run.url.startswith("https://")
 
 
-def test_probes_report_it_alive_but_not_ready_without_its_server(run: Run) -> None:
+def test_probes_report_it_alive_but_not_ready_without_its_server(run: DeploymentProcess) -> None:
     assert run.probe("startup") == run.probe("liveness") == 200
     assert run.probe("readiness") == 503
 
 
-def test_rules_and_suppressions_come_from_the_configmaps(run: Run) -> None:
+def test_rules_and_suppressions_come_from_the_configmaps(run: DeploymentProcess) -> None:
     answer = run.get(f"/rules/{RULE.stem}")
     assert answer.status_code == 200, answer.text
 
 
-def test_the_state_folder_can_be_created_in_the_volume(run: Run) -> None:
+def test_the_state_folder_can_be_created_in_the_volume(run: DeploymentProcess) -> None:
     wait_for((run.root / "var/lib/innodb-advisor/state").is_dir)
 
 
-def test_helm_test_reaches_it_over_tls(run: Run) -> None:
+def test_helm_test_reaches_it_over_tls(run: DeploymentProcess) -> None:
     test = of_kind(rendered(VALUES), "Pod")["spec"]["containers"][0]
     assert test["command"] == ["python3", "-c"]
     script, url, how, metric = test["args"]
@@ -175,12 +175,12 @@ def test_helm_test_reaches_it_over_tls(run: Run) -> None:
     assert completed.stdout == f"{run.url} is healthy and has metrics\n", completed.stderr
 
 
-def test_its_password_is_in_no_argument(run: Run) -> None:
+def test_its_password_is_in_no_argument(run: DeploymentProcess) -> None:
     assert "correct-horse-9" not in Path(f"/proc/{run.process.pid}/cmdline").read_text(encoding="utf-8")
     assert "correct-horse-9" not in str(container(rendered(VALUES)))
 
 
-def test_a_rule_changed_in_the_configmap_takes_effect_without_a_new_pod(run: Run) -> None:
+def test_a_rule_changed_in_the_configmap_takes_effect_without_a_new_pod(run: DeploymentProcess) -> None:
     changed = {**VALUES, "rules": {**VALUES["rules"], "another.yaml": RULE.read_text().replace(RULE.stem, "another")}}
     [volume] = [
         volume

@@ -60,7 +60,7 @@ def lacking(target: Mapping[str, Any], series: Sequence[prometheus.Sample]) -> s
 
 
 @dataclass
-class Watched:
+class QueriedPrometheus:
     """The Prometheus under query."""
 
     server: prometheus.Prometheus
@@ -97,7 +97,7 @@ def all_come_true(events: Mapping[str, Callable[[], object]]) -> None:
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QueriedPrometheus]:
     with ExitStack() as stack:
         scanned = stack.enter_context(start_or_skip("mysql-9.7", {"innodb-buffer-pool-size": "32M"}))
         buffering = stack.enter_context(start_or_skip("mysql-9.7", BUFFERING))
@@ -123,7 +123,7 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
         buffering.restart()
         variables = {"cluster": ".*", "namespace": ".*", "job": JOB, "instance": addresses, "datasource": "prometheus"}
         chosen = Chosen(variables, step=STEP, range=STEP, scrape=INTERVAL)
-        watched = Watched(asked, chosen, began)
+        watched = QueriedPrometheus(asked, chosen, began)
         _change_until_marked(scanned, watched)
         yield watched
 
@@ -199,7 +199,7 @@ def _with_curve(folder: Path) -> Iterator[str]:
         sidecar.stop()
 
 
-def _change_until_marked(server: PrivateServer, watched: Watched) -> None:
+def _change_until_marked(server: PrivateServer, watched: QueriedPrometheus) -> None:
     """Change a setting until Prometheus has scraped it before and after: on a busy machine it misses scrapes."""
     event = next(event for title, event in _annotations() if title == "lru/Settings")
     values = itertools.cycle(VALUES)
@@ -238,25 +238,25 @@ def _variables() -> Iterator[Case]:
                 yield f"{model['uid'].removeprefix('innodb-advisor-')}/{variable['name']}", variable
 
 
-def test_every_panels_query_has_data_and_its_legends_labels(watched: Watched) -> None:
+def test_every_panels_query_has_data_and_its_legends_labels(watched: QueriedPrometheus) -> None:
     all_come_true({title: functools.partial(watched.answer, target) for title, target in _targets()})
 
 
-def test_every_annotation_marks_what_happened(watched: Watched) -> None:
+def test_every_annotation_marks_what_happened(watched: QueriedPrometheus) -> None:
     def marked(event: Mapping[str, Any]) -> bool:
         return any(value > 0 for series in watched.answer(event) for _, value in series.values)
 
     all_come_true({title: functools.partial(marked, event) for title, event in _annotations()})
 
 
-def test_only_a_change_of_a_setting_is_marked_with_its_value(watched: Watched) -> None:
+def test_only_a_change_of_a_setting_is_marked_with_its_value(watched: QueriedPrometheus) -> None:
     event = next(event for title, event in _annotations() if title == "lru/Settings")
     marked = wait_for(lambda: watched.answer(event))
     assert {series.labels["name"] for series in marked} == {CHANGED}
     assert {series.labels["value"] for series in marked} <= {*VALUES}
 
 
-def test_every_variable_has_values_to_choose_from(watched: Watched) -> None:
+def test_every_variable_has_values_to_choose_from(watched: QueriedPrometheus) -> None:
     of_all = {name: {value} for name, value in PLACE.items()}
     expected = {"job": {JOB, PLAIN}, "instance": set(watched.chosen.values["instance"]), **of_all}
 
@@ -269,7 +269,7 @@ def test_every_variable_has_values_to_choose_from(watched: Watched) -> None:
     all_come_true({title: functools.partial(complete, variable["query"]["query"]) for title, variable in _variables()})
 
 
-def test_it_shows_targets_with_and_without_the_labels_of_a_cluster(watched: Watched) -> None:
+def test_it_shows_targets_with_and_without_the_labels_of_a_cluster(watched: QueriedPrometheus) -> None:
     [target] = [target for title, target in _targets() if title == "advice/Instances/A"]
 
     def shown(job: str, **chosen: str) -> set[tuple[str | None, str]]:
@@ -286,7 +286,7 @@ def test_it_shows_targets_with_and_without_the_labels_of_a_cluster(watched: Watc
 LINKED = [case for case in _targets() if "page_info" in case[1]["expr"]]
 
 
-def test_findings_and_servers_link_to_the_page_and_findings_to_their_place_on_it(watched: Watched) -> None:
+def test_findings_and_servers_link_to_the_page_and_findings_to_their_place_on_it(watched: QueriedPrometheus) -> None:
     for title, target in LINKED:
         urls = {sample.labels["url"] for sample in wait_for(functools.partial(watched.answer, target))}
         if "rule, subject" in target["expr"]:
@@ -313,7 +313,7 @@ def test_every_link_of_a_table_to_the_page_has_an_address() -> None:
     }
 
 
-def test_sums_over_instances_equal_the_recording_rules(watched: Watched) -> None:
+def test_sums_over_instances_equal_the_recording_rules(watched: QueriedPrometheus) -> None:
     def values(expression: str) -> dict[frozenset[tuple[str, str]], float]:
         return {frozenset(sample.labels.items()): sample.value for sample in watched.server.query(expression)}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from lab.programs.proxy import Proxy
+from lab.programs.proxy import FaultyProxy
 from lab.servers import PrivateServer
 from tests.advisor.in_process import InProcess
 from tests.faults.guard import INTERVAL, Guard, ask
@@ -85,7 +85,7 @@ def guarded(account: Callable[..., Account]) -> Iterator[Callable[..., Guard]]:
         def watch(
             server: PrivateServer,
             *arguments: str,
-            through: Proxy | None = None,
+            through: FaultyProxy | None = None,
             login: Account | None = None,
             query: str = "",
             options: Sequence[object] = (),
@@ -101,7 +101,7 @@ def guarded(account: Callable[..., Account]) -> Iterator[Callable[..., Guard]]:
 
 
 @pytest.fixture
-def proxied() -> Iterator[Callable[[PrivateServer], Proxy]]:
+def proxied() -> Iterator[Callable[[PrivateServer], FaultyProxy]]:
     """A proxy in front of a server."""
     with ExitStack() as stack:
-        yield lambda server: stack.enter_context(Proxy((server.host, server.port)))
+        yield lambda server: stack.enter_context(FaultyProxy((server.host, server.port)))

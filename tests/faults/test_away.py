@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from lab.programs.proxy import Proxy
+from lab.programs.proxy import FaultyProxy
 from lab.servers import PrivateServer
 from tests.faults.conftest import Account, create
 from tests.faults.guard import Guard, ask
@@ -80,7 +80,7 @@ def test_another_server_at_the_same_address_has_only_its_own_numbers(
     server_pair: tuple[PrivateServer, PrivateServer],
     account: Callable[..., Account],
     guarded: Guarded,
-    proxied: Callable[[PrivateServer], Proxy],
+    proxied: Callable[[PrivateServer], FaultyProxy],
 ) -> None:
     old, new = server_pair
     who = account(old)

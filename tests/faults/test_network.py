@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from lab.programs.proxy import Proxy
+from lab.programs.proxy import FaultyProxy
 from lab.servers import PrivateServer
 from tests.faults.guard import Guard, ask
 from tests.waiting import wait_for
 
 Guarded = Callable[..., Guard]
-Proxied = Callable[[PrivateServer], Proxy]
+Proxied = Callable[[PrivateServer], FaultyProxy]
 SOME = ("mysql-9.7", "mariadb-11.8")
 PLAIN = "ssl-mode=DISABLED"  # so that the proxy can read the statements
 
@@ -39,7 +39,7 @@ def test_a_broken_connection_is_reopened_and_costs_one_collection(
     assert proxy.opened <= 2 + 2 * proxy.cuts
 
 
-def _reached(proxy: Proxy, goal: int) -> Callable[[], bool]:
+def _reached(proxy: FaultyProxy, goal: int) -> Callable[[], bool]:
     return lambda: proxy.cuts == goal
 
 

@@ -29,7 +29,7 @@ Start = Callable[..., PrivateServer]
 
 
 @dataclass
-class Load:
+class HotSetLoad:
     """Rounds of a scan and of point lookups beside it, one after the other; ``read`` has the pages of each."""
 
     server: PrivateServer
@@ -123,7 +123,7 @@ def test_with_a_hot_set_a_round_reads_to_five_percent_what_was_predicted(
     start_server: Start, name: str, *, even: bool
 ) -> None:
     """In both regimes: the old sublist still does not hold the table, and it does."""
-    load = Load(filled(start_server, name), lookups=800 if even else 1_500, even=even)
+    load = HotSetLoad(filled(start_server, name), lookups=800 if even else 1_500, even=even)
     load.rounds(6)
     window = load.watched(4)
     model = PoolModel(window, facts(window))

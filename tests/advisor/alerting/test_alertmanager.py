@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lab.programs import alertmanager
-from lab.programs.proxy import Proxy
+from lab.programs.proxy import FaultyProxy
 from lab.servers import PrivateServer
 from tests.advisor.alerting.harness import (
     RESEND,
@@ -38,7 +38,7 @@ class Scene:
     The sidecar reaches the older one by a way that can be stalled.
     """
 
-    def __init__(self, folder: Path, server: PrivateServer, managers: dict[str, Manager], proxy: Proxy) -> None:
+    def __init__(self, folder: Path, server: PrivateServer, managers: dict[str, Manager], proxy: FaultyProxy) -> None:
         self.folder, self.server, self.managers, self.proxy = folder, server, managers, proxy
         self.rules = folder / "rules"
         self.config = folder / "advisor.yaml"
@@ -105,7 +105,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         stack.enter_context(lasting_alerts())
         server = stack.enter_context(start_or_skip("mariadb-11.8", {SETTING: "1000"}))
         managers = {suite: stack.enter_context(Manager(suite, folder / suite)) for suite in alertmanager.SUITES}
-        proxy = stack.enter_context(Proxy(("127.0.0.1", managers["bookworm"].port)))
+        proxy = stack.enter_context(FaultyProxy(("127.0.0.1", managers["bookworm"].port)))
         made = Scene(folder, server, managers, proxy)
         stack.callback(made.stop)
         yield made

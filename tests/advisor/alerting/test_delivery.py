@@ -21,7 +21,7 @@ from advisor.files.reloading import Reloader
 from advisor.files.yaml_file import FileError
 from advisor.outgoing.settings import ClientSettings
 from lab.programs import alertmanager
-from lab.programs.proxy import Proxy
+from lab.programs.proxy import FaultyProxy
 from lab.programs.webhook import Webhook
 from tests.advisor.alerting.harness import alertmanager_or_skip
 from tests.advisor.http.certificates import Authority
@@ -182,7 +182,7 @@ async def test_an_outage_loses_nothing_and_is_said_once_and_a_slow_answer_is_giv
         write(http, {"timeout": timeout})
         settings.refresh()
 
-    with Proxy(("127.0.0.1", taker)) as proxy, caplog.at_level(logging.INFO, "advisor"):
+    with FaultyProxy(("127.0.0.1", taker)) as proxy, caplog.at_level(logging.INFO, "advisor"):
         one, other = target(proxy.port, settings), target(taker)
         async with running(one, other):
             proxy.refuse()

@@ -72,13 +72,13 @@ def test_a_bound_is_of_the_ratio_or_of_the_median_and_includes_its_limit(
     kept: bool,  # noqa: FBT001
 ) -> None:
     assert figure.bound == bound
-    assert figure.kept(Values(ours=(5.0,), beside=(10.0,))) is kept
+    assert figure.holds(Values(ours=(5.0,), beside=(10.0,))) is kept
 
 
 def test_a_bound_without_its_value_or_its_rival_is_broken() -> None:
     figure = Figure("latency", "ms", "another", most_ratio=0.5)
-    assert not figure.kept(Values(ours=(5.0,)))
-    assert not figure.kept(None)
+    assert not figure.holds(Values(ours=(5.0,)))
+    assert not figure.holds(None)
 
 
 def test_growth_compares_the_last_tenth_with_the_middle() -> None:
