@@ -53,12 +53,7 @@ class SidecarManifests(NamedTuple):
 def template(
     values: Mapping[str, Any], *more: str, release: str = "shop", namespace: str = "db", kubernetes: str = NEWEST
 ) -> str:
-    """The manifests of a release, as sent to a cluster.
-
-    Raises:
-        UnavailableHere: helm is unavailable here.
-        BuildFailed: The values are invalid; the text says why.
-    """
+    """The manifests of a release, as sent to a cluster."""
     where = ("--namespace", namespace, "--kube-version", kubernetes)
     return helm.run("template", release, str(CHART), *where, *more, values=values)
 
@@ -70,10 +65,6 @@ def of_parent(values: Mapping[str, Any], template: str, *, kubernetes: str = NEW
         values: The dependency's values.
         template: The parent's template. The dependency's templates need `index .Subcharts "innodb-advisor"`.
         kubernetes: The Kubernetes version.
-
-    Raises:
-        UnavailableHere: helm is unavailable here.
-        BuildFailed: The values are invalid; the text says why.
     """
     with tempfile.TemporaryDirectory(prefix="parent-") as name:
         parent = Path(name)
@@ -86,12 +77,7 @@ def of_parent(values: Mapping[str, Any], template: str, *, kubernetes: str = NEW
 
 
 def sidecar(values: Mapping[str, Any], *, native: bool = False, kubernetes: str = NEWEST) -> SidecarManifests:
-    """The sidecar in a chart that depends on this one.
-
-    Raises:
-        UnavailableHere: helm is unavailable here.
-        BuildFailed: The values are invalid; the text says why.
-    """
+    """The sidecar in a chart that depends on this one."""
     kind = "initContainers" if native else "containers"
     own = {
         **values,
@@ -105,11 +91,7 @@ def sidecar(values: Mapping[str, Any], *, native: bool = False, kubernetes: str 
 
 
 def documents() -> dict[Path, str]:
-    """The generated files, with their expected content.
-
-    Raises:
-        UnavailableHere: helm is unavailable here.
-    """
+    """The generated files, with their expected content."""
     snippets = {SIDECARS / f"{snippet.name}.yaml": _text(snippet) for snippet in SNIPPETS}
     return snippets | {
         path.with_name(f"{path.name.partition('.')[0]}.yaml"): _golden(path) for path in GOLDEN.glob("*.values.yaml")

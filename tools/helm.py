@@ -23,11 +23,7 @@ MODULE = "helm.sh/helm/v3/cmd/helm"
 
 
 def program() -> Path:
-    """The path of helm; the first call builds it in a few minutes.
-
-    Raises:
-        UnavailableHere: There is no Go, or the modules are unavailable.
-    """
+    """The path of helm; the first call builds it in a few minutes."""
     return go.installed("helm", VERSION, MODULE) / "helm"
 
 
@@ -37,10 +33,6 @@ def run(*arguments: str, values: Mapping[str, Any] | None = None) -> str:
     Args:
         arguments: Its command line.
         values: Passed as a file with `--values`.
-
-    Raises:
-        UnavailableHere: helm is unavailable here.
-        BuildFailed: It ended with an error.
     """
     with tempfile.TemporaryDirectory(prefix="helm-") as folder:
         # The output must not depend on helm's own folders.

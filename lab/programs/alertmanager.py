@@ -44,10 +44,6 @@ def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0
         configured: Its configuration file's content, YAML or JSON.
         more: Further flags.
         port: Its port; 0 for any free one.
-
-    Raises:
-        UnavailableHere: Alertmanager is unavailable here; the text says why.
-        ProgramFailed: It did not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file, log = folder / "alertmanager.yml", folder / "alertmanager.log"
@@ -64,11 +60,7 @@ def running(suite: str, folder: Path, configured: str, *more: str, port: int = 0
 
 
 def command(suite: str) -> list[str]:
-    """The command line, to be followed by flags. Paths in the flags must be absolute.
-
-    Raises:
-        UnavailableHere: Alertmanager is unavailable here; the text says why.
-    """
+    """The command line, to be followed by flags. Paths in the flags must be absolute."""
     root = debian.unpacked(suite, PACKAGE)
     program = root / PROGRAM
     if not program.is_file():

@@ -75,7 +75,6 @@ def write(
         The numbers of series and samples.
 
     Raises:
-        UnavailableHere: The writer cannot be built here.
         ValueError: The plan contradicts itself, or the disk is full; the writer's complaint.
     """
     program = go.built("block-writer", MODULE) / "block-writer"

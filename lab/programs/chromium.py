@@ -15,11 +15,7 @@ from lab.packages.cache import UnavailableHere
 
 
 def program() -> tuple[Path, dict[str, str]]:
-    """Its path and environment.
-
-    Raises:
-        UnavailableHere: It is unavailable here.
-    """
+    """Its path and environment."""
     try:
         release = Path("/etc/os-release").read_text(encoding="utf-8")
     except OSError as error:
@@ -38,9 +34,6 @@ def running(home: Path, *arguments: str) -> Iterator[Browser]:
     Args:
         home: Its home folder.
         arguments: More of its command line.
-
-    Raises:
-        UnavailableHere: It is unavailable here.
     """
     path, environment = program()
     with sync_playwright() as playwright:

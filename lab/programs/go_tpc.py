@@ -15,23 +15,13 @@ _PACKAGE = "github.com/pingcap/go-tpc/cmd/go-tpc"
 
 
 def prepare(server: PrivateServer, warehouses: int) -> None:
-    """Make the tables, some 75 MiB a warehouse.
-
-    Raises:
-        UnavailableHere: It cannot be built here.
-        ProgramFailed: It failed.
-    """
+    """Make the tables, some 75 MiB a warehouse."""
     command = _command(server, "prepare", warehouses, threads=2)
     finish("go-tpc prepare", [*command, "--no-check"], PREPARE_SECONDS)
 
 
 def running(server: PrivateServer, warehouses: int, *, seconds: int, threads: int = 1) -> AbstractContextManager[None]:
-    """Run transactions while the context lasts, which must be less than so many seconds.
-
-    Raises:
-        UnavailableHere: It cannot be built here.
-        ProgramFailed: It ended before the context.
-    """
+    """Run transactions while the context lasts, which must be less than so many seconds."""
     command = _command(server, "run", warehouses, threads)
     # A deadlock ends a thread otherwise.
     return beside("go-tpc run", [*command, f"--time={seconds}s", "--ignore-error", "--silence"])

@@ -144,10 +144,6 @@ def running(folder: Path) -> Iterator[Kubernetes]:
 
     Args:
         folder: For data, certificates and logs.
-
-    Raises:
-        UnavailableHere: A part is unavailable here; the text says why.
-        ProgramFailed: A part did not start; the text ends with its log.
     """
     etcd = debian.program(SUITE, "etcd-server", "usr/bin/etcd")
     control = str(go.built("kubernetes", MODULE, _VARIABLES) / "kubernetes")

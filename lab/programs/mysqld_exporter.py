@@ -28,7 +28,7 @@ GRANTS = ("PROCESS ON *.*", "REPLICATION CLIENT ON *.*", "SELECT ON *.*")
 
 
 def command() -> list[str]:
-    """The command line, to be followed by its flags. Raises UnavailableHere."""
+    """The command line, to be followed by its flags."""
     return debian.program(SUITE, PACKAGE, PROGRAM)
 
 
@@ -41,10 +41,6 @@ def running(server: PrivateServer, folder: Path, user: str, *more: str) -> Itera
         folder: For its option file and its log.
         user: Its account, without a password.
         more: Further flags.
-
-    Raises:
-        UnavailableHere: mysqld_exporter is unavailable here; the text says why.
-        ProgramFailed: It did not start.
     """
     options = folder / "mysqld_exporter.cnf"
     options.write_text(f"[client]\nuser={user}\nhost={server.host}\nport={server.port}\n", encoding="utf-8")

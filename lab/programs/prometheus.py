@@ -120,7 +120,7 @@ def job(name: str, *addresses: str, **more: Any) -> dict[str, Any]:
 
 
 def command(suite: str = OLDEST) -> list[str]:
-    """The command line, to be followed by Prometheus' flags. Raises UnavailableHere."""
+    """The command line, to be followed by Prometheus' flags."""
     return debian.program(suite, promtool.PACKAGE, PROGRAM)
 
 
@@ -151,10 +151,6 @@ def running(
         data: The folder of its data, which stays; None for one that is removed at the end.
         flags: Further ones, such as `--query.max-samples=1000`.
         port: Its port; 0 for any free one.
-
-    Raises:
-        UnavailableHere: Prometheus is unavailable here; the text says why.
-        ProgramFailed: It did not start, for example because of an invalid configuration or rule file.
     """
     configuration, every = folder / "prometheus.yml", f"{round(interval * 1000)}ms"
     settings: dict[str, Any] = {

@@ -14,40 +14,24 @@ LONGEST_BLOCK = "960h"
 
 
 def command(suite: str = OLDEST) -> list[str]:
-    """The command line, to be followed by promtool's arguments.
-
-    Raises:
-        UnavailableHere: promtool is unavailable here; the text says why.
-    """
+    """The command line, to be followed by promtool's arguments."""
     return debian.program(suite, PACKAGE, PROGRAM)
 
 
 def check_metrics(text: str) -> str:
-    """The findings of ``promtool check metrics`` in a text of the classic format; empty for none.
-
-    Raises:
-        UnavailableHere: promtool is unavailable here.
-    """
+    """The findings of ``promtool check metrics`` in a text of the classic format; empty for none."""
     completed = _run(command(), "check", "metrics", text=text)
     return completed.stdout or (f"promtool ended with status {completed.returncode}" if completed.returncode else "")
 
 
 def check_rules(suite: str, *paths: Path) -> str:
-    """The errors that ``promtool check rules`` finds in rule files; empty for none.
-
-    Raises:
-        UnavailableHere: promtool is unavailable here.
-    """
+    """The errors that ``promtool check rules`` finds in rule files; empty for none."""
     completed = _run(command(suite), "check", "rules", "--lint=all", "--lint-fatal", *map(str, paths))
     return completed.stdout if completed.returncode else ""
 
 
 def run_tests(path: Path, suite: str = OLDEST, *more: Path) -> str:
-    """The failures of ``promtool test rules`` on a file, and on further ones; empty for none.
-
-    Raises:
-        UnavailableHere: promtool is unavailable here.
-    """
+    """The failures of ``promtool test rules`` on a file, and on further ones; empty for none."""
     completed = _run(command(suite), "test", "rules", *map(str, (path, *more)))
     return completed.stdout if completed.returncode else ""
 
@@ -56,7 +40,6 @@ def create_blocks(path: Path, data: Path, suite: str = OLDEST) -> None:
     """Write the samples of a text in OpenMetrics, which have times, into a Prometheus' data folder.
 
     Raises:
-        UnavailableHere: promtool is unavailable here.
         ValueError: It refuses the text; its complaint.
     """
     kind = ("tsdb", "create-blocks-from", f"--max-block-duration={LONGEST_BLOCK}", "openmetrics")

@@ -56,10 +56,6 @@ def prepare(server: PrivateServer, test: str, *, schema: str = SCHEMA, **options
         test: A script of sysbench's, such as `oltp_write_only`.
         schema: For the tables.
         options: Such as `table_size` (rows; 10,000 by default), `tables`, `secondary`, `threads` (one a table).
-
-    Raises:
-        UnavailableHere: sysbench is unavailable here.
-        ProgramFailed: It failed, for example because the tables exist.
     """
     execute(server, f"CREATE DATABASE IF NOT EXISTS {schema}")
     command, environment = _command(server, test, "prepare", mysql_db=schema, **options)
@@ -86,10 +82,6 @@ def run(
         events: The number of transactions; 0 for as many as there is time for.
         schema: Of the tables.
         options: Such as `table_size`: the rows under load, 10,000 by default.
-
-    Raises:
-        UnavailableHere: sysbench is unavailable here.
-        ProgramFailed: It failed, or it took much longer than its time.
     """
     bounds: dict[str, Option] = {"threads": threads, "time": seconds, "events": events, **options}
     command, environment = _command(server, test, "run", mysql_db=schema, **bounds)
@@ -109,10 +101,6 @@ def running(
         threads: Connections that work at a time.
         schema: Of the tables.
         options: As of `run`, and `rate`: transactions a second at most.
-
-    Raises:
-        UnavailableHere: sysbench is unavailable here.
-        ProgramFailed: It ended before the context.
     """
     command, environment = _command(
         server, test, "run", mysql_db=schema, threads=threads, time=seconds, events=0, **options

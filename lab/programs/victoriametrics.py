@@ -36,7 +36,7 @@ class VictoriaMetrics:
 
 
 def command() -> list[str]:
-    """The command line, to be followed by its flags. Raises UnavailableHere."""
+    """The command line, to be followed by its flags."""
     return debian.program(SUITE, PACKAGE, PROGRAM)
 
 
@@ -47,10 +47,6 @@ def running(folder: Path, flags: Sequence[str] = ()) -> Iterator[VictoriaMetrics
     Args:
         folder: For its log.
         flags: Further ones, such as `-search.maxUniqueTimeseries=10`.
-
-    Raises:
-        UnavailableHere: It is unavailable here.
-        ProgramFailed: It did not start.
     """
     with tempfile.TemporaryDirectory(prefix="victoria-metrics-") as data:
         arguments = [

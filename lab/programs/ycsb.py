@@ -29,12 +29,7 @@ MIXES = {
 
 
 def load(server: PrivateServer, records: int) -> None:
-    """Make the table, with rows of a kilobyte.
-
-    Raises:
-        UnavailableHere: It cannot be built here.
-        ProgramFailed: It failed.
-    """
+    """Make the table, with rows of a kilobyte."""
     execute(server, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
     command = _command(server, "load", {"recordcount": records, "batch.size": 100})
     finish("go-ycsb load", command, LOAD_SECONDS)
@@ -52,10 +47,6 @@ def running(
         records: As loaded.
         rate: Operations a second at most.
         seconds: After so many it ends in any case.
-
-    Raises:
-        UnavailableHere: It cannot be built here.
-        ProgramFailed: It ended before the context.
     """
     properties = {
         "recordcount": records,

@@ -15,12 +15,7 @@ _VALUES = {"dsn": "mysql://innodb_advisor@db:3306", "password": "of-a-check", "i
 
 
 def build(into: Path) -> Path:
-    """The packed chart, which lints and makes manifests with the image of its own version.
-
-    Raises:
-        BuildFailed: It does not.
-        UnavailableHere: helm is unavailable here.
-    """
+    """The packed chart, which lints and makes manifests with the image of its own version."""
     helm.run("package", str(CHART), "--destination", str(into))
     packed = into / f"innodb-advisor-{__version__}.tgz"
     where = (str(packed), "--kube-version", _KUBERNETES)

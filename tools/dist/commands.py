@@ -27,31 +27,18 @@ def git(*arguments: str) -> str:
 
 
 def tool(*arguments: object, what: str, environment: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The output of a Python module of requirements/release.txt, such as ``twine``; the first call installs them.
-
-    Raises:
-        BuildFailed: It failed.
-        UnavailableHere: The tools cannot be had.
-    """
+    """The output of a Python module of requirements/release.txt, such as ``twine``; the first call installs them."""
     return run(sys.executable, "-P", "-c", _WITH_TOOLS + _MODULE, tools(), *arguments, what=what, environment=environment)
 
 
 def checked_by(code: str, path: Path, what: str) -> None:
     """Run a few lines of code with those tools; `sys.argv[1]` is the file to check, and a text at the exit a problem.
-
-    Raises:
-        BuildFailed: It found a problem.
-        UnavailableHere: The tools cannot be had.
     """
     run(sys.executable, "-P", "-c", _WITH_TOOLS + code, tools(), path, what=what)
 
 
 def tools() -> Path:
-    """The folder of the packages of requirements/release.txt; the first call installs them.
-
-    Raises:
-        UnavailableHere: They cannot be had.
-    """
+    """The folder of the packages of requirements/release.txt; the first call installs them."""
     pinned = hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()[:12]
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
 

@@ -27,10 +27,6 @@ def made(architecture: str, base: str | None, python: Path, into: Path) -> list[
         base: The base image; None for the Dockerfile's own, ``debootstrap`` for one that is built here.
         python: The SBOM of the Python environment that it must have.
         into: The folder of both.
-
-    Raises:
-        BuildFailed: It cannot be built, does not work, or has other packages.
-        UnavailableHere: This machine cannot build it; the text says what is missing.
     """
     base_image.require_emulation(architecture)
     buildah = builders.available(["buildah"])
@@ -58,7 +54,7 @@ def _container(buildah: Builder, tag: str) -> Iterator[str]:
 
 
 def _check(buildah: Builder, tag: str, container: str, architecture: str) -> None:
-    """Whether the image is of this version and architecture, and its program works as its own user."""
+    """Raise BuildFailed unless the image is of this version and architecture, and its program works as its own user."""
     image = json.loads(buildah.run("inspect", "--type", "image", tag))["OCIv1"]
     config = image["config"]
     if image["architecture"] != architecture:

@@ -26,11 +26,7 @@ def epoch() -> str:
 
 
 def build(into: Path) -> list[Path]:
-    """Wheel and sdist of this working tree, which are equal to those that are built from the sdist elsewhere.
-
-    Raises:
-        BuildFailed: They cannot be built, differ, or their metadata is not what an index takes.
-    """
+    """Wheel and sdist of this working tree, which are equal to those that are built from the sdist elsewhere."""
     [wheel], [sdist] = _built(REPOSITORY, into, "wheel", "*.whl"), _built(REPOSITORY, into, "sdist", "*.tar.gz")
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-again-") as name:
         again = Path(name)
@@ -56,11 +52,7 @@ def _equal(first: Path, second: Path) -> None:
 
 @contextmanager
 def installed(wheel: Path) -> Iterator[Path]:
-    """A new environment with the pinned dependencies and the wheel; gone afterwards.
-
-    Raises:
-        BuildFailed: It cannot be installed so, or lacks a dependency.
-    """
+    """A new environment with the pinned dependencies and the wheel; gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-installed-") as name:
         environment = Path(name) / "venv"
         run(sys.executable, "-m", "venv", "--without-pip", environment, what="a new environment")
@@ -72,11 +64,7 @@ def installed(wheel: Path) -> Iterator[Path]:
 
 
 def check(environment: Path) -> None:
-    """Check that the installed package works outside of this repository.
-
-    Raises:
-        BuildFailed: It does not.
-    """
+    """Check that the installed package works outside of this repository."""
     with tempfile.TemporaryDirectory(prefix="innodb-advisor-outside-") as name:
 
         def output(*arguments: str) -> str:
@@ -90,13 +78,10 @@ def check(environment: Path) -> None:
 
 
 def works(output: Callable[..., str]) -> None:
-    """Whether a program is this version's, with its commands and its rules.
+    """Raise BuildFailed unless a program is this version's, with its commands and its rules.
 
     Args:
         output: The program's output for its arguments.
-
-    Raises:
-        BuildFailed: It is not.
     """
     if (version := output("--version").split()[-1]) != __version__:
         raise BuildFailed(f"innodb-advisor --version says {version}, not {__version__}")

@@ -24,12 +24,7 @@ _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_DNS, f"innodb-advisor-{__version__}.inval
 
 
 def of_environment(environment: Path, into: Path) -> Path:
-    """The Python packages of an environment.
-
-    Raises:
-        BuildFailed: It cannot be read, or the result is no CycloneDX.
-        UnavailableHere: The tools cannot be had.
-    """
+    """The Python packages of an environment."""
     path = into / f"innodb-advisor-{__version__}.cdx.json"
     command = ["cyclonedx_py", "environment", "--sv", SCHEMA, "--output-reproducible", "-o", path]
     tool(*command, environment / "bin" / "python", what="the package's SBOM", environment={"SOURCE_DATE_EPOCH": epoch()})
@@ -51,10 +46,6 @@ def of_image(root: Path, python: Path, architecture: str, into: Path) -> Path:
         python: The SBOM of the environment that it has.
         architecture: Debian's name of it, such as ``arm64``.
         into: The folder of the result.
-
-    Raises:
-        BuildFailed: It cannot be read, or the result is no CycloneDX.
-        UnavailableHere: The tools cannot be had.
     """
     path = into / f"innodb-advisor-{__version__}-image-{architecture}.cdx.json"
     debian = path.with_name(f".{architecture}.debian.cdx.json")

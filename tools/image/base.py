@@ -42,10 +42,6 @@ def imported(builder: Builder, suite: str = SUITE, architecture: str | None = No
         builder: The builder.
         suite: A Debian suite with Python ≥ 3.11.
         architecture: Debian's name of it; None for this machine's.
-
-    Raises:
-        UnavailableHere: The image cannot be built here; the text says why.
-        BuildFailed: The builder rejects it.
     """
     archive = rootfs(suite, architecture)
     digest = archive.with_name("sha256").read_text(encoding="utf-8")
@@ -67,11 +63,7 @@ def _platform(architecture: str | None) -> tuple[str, ...]:
 
 
 def require_emulation(architecture: str, handlers: Path = Path("/proc/sys/fs/binfmt_misc")) -> None:
-    """Whether programs of an architecture run here.
-
-    Raises:
-        UnavailableHere: They do not.
-    """
+    """Raise UnavailableHere if programs of an architecture do not run here."""
     if architecture == debian.architecture():
         return
     handler = handlers / f"qemu-{_QEMU[architecture]}"
@@ -83,11 +75,7 @@ def require_emulation(architecture: str, handlers: Path = Path("/proc/sys/fs/bin
 
 
 def rootfs(suite: str, architecture: str | None = None) -> Path:
-    """Its file system as a tar archive, with a file `sha256` in the same folder.
-
-    Raises:
-        UnavailableHere: It cannot be built here.
-    """
+    """Its file system as a tar archive, with a file `sha256` in the same folder."""
     other = architecture if architecture != debian.architecture() else None
     name = f"images/base-{suite}-{'+'.join(PACKAGES)}{f'-{other}' if other else ''}"
     return cache.entry(name, lambda folder: _make(suite, folder, other)) / "rootfs.tar"

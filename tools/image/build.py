@@ -42,9 +42,6 @@ def build(
         architecture: The image's, such as ``arm64``; None for this machine's.
         visible: Whether the builder's progress goes to the standard error.
         pip: Settings of pip in addition to this machine's.
-
-    Raises:
-        BuildFailed: The build failed.
     """
     arguments = ["--file", REPOSITORY / "Dockerfile", "--tag", tag, "--build-arg", f"VERSION={__version__}"]
     if builder.name != "docker":

@@ -55,11 +55,7 @@ class Builder:
 
 
 def available(names: Iterable[str] = NAMES) -> Builder:
-    """The first of these that is installed and answers, or else a private one.
-
-    Raises:
-        UnavailableHere: There is none; the text gives the reason for each.
-    """
+    """The first of these that is installed and answers, or else a private one."""
     names = tuple(names)
     refusals = []
     for name in names:
@@ -88,11 +84,7 @@ def _refusal(builder: Builder) -> str:
 
 
 def private(name: str) -> Builder:
-    """Debian's podman or buildah, unpacked into the cache; both see the same images.
-
-    Raises:
-        UnavailableHere: The machine is not a Debian, or the user is not root.
-    """
+    """Debian's podman or buildah, unpacked into the cache; both see the same images."""
     if os.geteuid() != 0:
         raise UnavailableHere("only root can use a builder that is not installed")
     root = tools()
@@ -104,11 +96,7 @@ def private(name: str) -> Builder:
 
 
 def tools() -> Path:
-    """The tree of Debian packages that holds the private builders, their runtime and debootstrap.
-
-    Raises:
-        UnavailableHere: The machine is not a Debian, or its mirror does not answer.
-    """
+    """The tree of Debian packages that holds the private builders, their runtime and debootstrap."""
     return debian.unpacked(SUITE, *PACKAGES)
 
 
@@ -139,12 +127,7 @@ def _run() -> Path:
 
 
 def tidy() -> None:
-    """Remove all containers of the private builders, running ones too, and their files in /run.
-
-    Raises:
-        UnavailableHere: See `private`.
-        BuildFailed: A container cannot be removed.
-    """
+    """Remove all containers of the private builders, running ones too, and their files in /run."""
     private("podman").run("rm", "--all", "--force", "--time=0")
     private("buildah").run("rm", "--all")
     shutil.rmtree(_run(), ignore_errors=True)
