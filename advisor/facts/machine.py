@@ -12,14 +12,26 @@ from exporter.collectors.data_files import DATA_FILES
 from exporter.collectors.machine import CONFIGURATION, MACHINE, Machine
 from exporter.rows import number
 
-_ENOUGH_READS = 200.0
-_MOSTLY_RANDOM = 0.8
-# A random read of 16 KiB takes 5 ms or more on a hard disk, 0.1 ms on an SSD, and up to 1 ms on an SSD behind a
-# network. Sequential reads that are too short for read-ahead take about 0.1 ms on a hard disk after the first one.
-# Their mean is below half a millisecond only for runs of 20 pages and more.
-_SSD_SECONDS = 0.001
-_SSD_SECONDS_WHERE_ROTATIONAL = 0.0005
-_HDD_SECONDS = 0.003
+
+@dataclass(frozen=True, slots=True)
+class _Storage:
+    """The kind of storage by the time of a read.
+
+    A random read of 16 KiB takes 5 ms or more on a hard disk, 0.1 ms on an SSD, and up to 1 ms on an SSD behind a
+    network. Sequential reads that are too short for read-ahead take about 0.1 ms on a hard disk after the first one.
+    Their mean is below half a millisecond only for runs of 20 pages and more.
+    """
+
+    enough_reads: float = 200.0
+    """Reads from which on their mean counts."""
+    mostly_random: float = 0.8
+    """Share of random reads from which on the mean is that of random ones."""
+    ssd_seconds: float = 0.001
+    ssd_seconds_where_rotational: float = 0.0005
+    hdd_seconds: float = 0.003
+
+
+_STORAGE = _Storage()
 _IN_MEMORY = ("tmpfs", "ramfs", "zfs")  # here O_DIRECT does not mean that reads reach a device
 
 
@@ -102,14 +114,20 @@ def _storage(
     window: Window, seen: Machine, waited: float | None, share: float | None, seconds: float | None
 ) -> tuple[str | None, str | None]:
     """The kind of the storage and its source: its latency, or else its disks, or the configuration."""
-    if waited is not None and seconds is not None and waited >= _ENOUGH_READS:
+    if waited is not None and seconds is not None and waited >= _STORAGE.enough_reads:
         measured = f"{seconds * 1000.0:.2f} ms a read of a data file, mean of {waited:.0f}"
         cached = through_page_cache(window.latest) is not False or seen.filesystem in _IN_MEMORY
-        fast = _SSD_SECONDS_WHERE_ROTATIONAL if seen.rotational else _SSD_SECONDS
-        if seconds <= fast and not cached and share is not None and share >= _MOSTLY_RANDOM and _reads_ahead(window):
+        fast = _STORAGE.ssd_seconds_where_rotational if seen.rotational else _STORAGE.ssd_seconds
+        if (
+            seconds <= fast
+            and not cached
+            and share is not None
+            and share >= _STORAGE.mostly_random
+            and _reads_ahead(window)
+        ):
             return "ssd", measured
         # An SSD is so slow in the mean only if many requests wait for it.
-        if seconds >= _HDD_SECONDS and seen.rotational is not False:
+        if seconds >= _STORAGE.hdd_seconds and seen.rotational is not False:
             return "hdd", measured
     if seen.storage is None:
         return None, None

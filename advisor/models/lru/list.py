@@ -4,18 +4,31 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from dataclasses import dataclass
 
 from advisor.models.lru.runs import NOTHING, Layer, Run, coarse, extend, mix
 
-GRAIN = 1 / 24
-"""Share of the list: up to this size, neighbouring unordered pages form one run."""
-LAYERS = 128
-"""Most layers of a sublist: beyond it, layers are merged even if they differ."""
-RUNS = 16
-"""Most runs of a layer, about: beyond it, runs are joined even if they differ. Whatever cuts a layer cuts each of them,
-so without a bound they multiply, until there are more runs than pages."""
-RARELY, FEW, MANY = 8, 32, 1024
-"""The list is compacted after RARELY calls, or when it has FEW layers; within a pass when it has MANY."""
+
+@dataclass(frozen=True, slots=True)
+class _Bounds:
+    """Bounds of the list's detail. Tests against the page-exact reference hold with them."""
+
+    grain: float = 1 / 24
+    """Share of the list: up to this size, neighbouring unordered pages form one run."""
+    layers: int = 128
+    """Most layers of a sublist: beyond it, layers are merged even if they differ."""
+    runs: int = 16
+    """Most runs of a layer, about: beyond it, runs are joined even if they differ. Whatever cuts a layer cuts each of
+    them, so without a bound they multiply, until there are more runs than pages."""
+    rarely: int = 8
+    """Calls of `tidy` after which the list is compacted."""
+    few: int = 32
+    """Layers from which on every call compacts it."""
+    many: int = 1024
+    """Layers from which on it is compacted within a pass."""
+
+
+_BOUNDS = _Bounds()
 
 
 class LruList:
@@ -96,7 +109,7 @@ class LruList:
         if layers:
             beside = layers[0] if head else layers[-1]
             if extend(beside, put, pages, headward=head) or mix(
-                beside, put, pages, GRAIN * (self.old_pages if old else self.young_pages)
+                beside, put, pages, _BOUNDS.grain * (self.old_pages if old else self.young_pages)
             ):
                 return
         layer = Layer(put)
@@ -184,7 +197,7 @@ class LruList:
             self.old_pages += change
             moved.old = target is self.old
             beside = (target[0] if pages > 0 else target[-1]) if target else None
-            most = GRAIN * (self.old_pages if moved.old else self.young_pages)
+            most = _BOUNDS.grain * (self.old_pages if moved.old else self.young_pages)
             if beside is not None and mix(beside, moved.runs, moved.pages, most):
                 for run in moved.runs:
                     run.pages = 0.0
@@ -196,12 +209,12 @@ class LruList:
     @property
     def crowded(self) -> bool:
         """Whether it has so many layers that it should be compacted before the pass is over."""
-        return len(self.young) + len(self.old) > MANY
+        return len(self.young) + len(self.old) > _BOUNDS.many
 
     def tidy(self) -> None:
         """Drop empty runs, merge similar neighbours, and correct rounding of the counts."""
         self._untidy += 1
-        if self._untidy < RARELY and len(self.young) + len(self.old) < FEW:
+        if self._untidy < _BOUNDS.rarely and len(self.young) + len(self.old) < _BOUNDS.few:
             return
         self._untidy = 0
         self.young, self.old = _tidied(self.young), _tidied(self.old)
@@ -232,13 +245,13 @@ def _tidied(layers: deque[Layer]) -> deque[Layer]:
         if layer.runs:
             layer.pages = sum(run.pages for run in layer.runs)
             full.append(layer)
-    grain = GRAIN * sum(layer.pages for layer in full)
+    grain = _BOUNDS.grain * sum(layer.pages for layer in full)
     made: deque[Layer] = deque()
     for layer in full:
         last = made[-1] if made else None
         if last is not None and mix(last, layer.runs, layer.pages, grain):
             continue
-        if last is None or len(full) < LAYERS or last.pages + layer.pages > grain / 4:
+        if last is None or len(full) < _BOUNDS.layers or last.pages + layer.pages > grain / 4:
             made.append(layer)
             continue
         for run in layer.runs:
@@ -251,4 +264,4 @@ def _tidied(layers: deque[Layer]) -> deque[Layer]:
 
 
 def _few(runs: list[Run]) -> list[Run]:
-    return coarse(runs, RUNS) if len(runs) > 2 * RUNS else runs
+    return coarse(runs, _BOUNDS.runs) if len(runs) > 2 * _BOUNDS.runs else runs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import repeat
 from operator import add, mul, sub
 
@@ -12,21 +12,30 @@ from advisor.models.lru.instance import Instance, PageCounts
 from advisor.models.lru.runs import NOTHING, Run
 from advisor.models.lru.scenario import Points
 
-MOST_SLICES = 64
-CYCLE = 32
-"""A step has at most MOST_SLICES slices, unless a page would be read twice in one of them. After that, the effect of a
-CYCLE of slices is repeated for as long as the step has lasted so far."""
-PART = 1 / 12
-"""Share of the object and of the old sublist: most pages that one slice reads. More would evict pages that the same
-slice accesses."""
-ASKED = 1.0
-"""Share of the old sublist: most pages that one slice finds."""
-SMALL = 0.08
-"""Share of the pages that a pass reads on average: a slice of this size is fine enough, too."""
-SHORT = 4.0
-"""Times innodb_old_blocks_time: in a step that lasts longer than this time, but less than so many times as long, it
-matters when in the step a page was read. As many slices go into innodb_old_blocks_time then."""
-FEW = 8.0  # pages: a slice that moves no more is fine enough
+
+@dataclass(frozen=True, slots=True)
+class _Slices:
+    """How finely a step is sliced. Tests against the page-exact reference hold with it."""
+
+    most: int = 64
+    """Slices of a step, unless a page would be read twice in one of them."""
+    cycle: int = 32
+    """After `most` slices, the effect of so many slices is repeated for as long as the step has lasted so far."""
+    read: float = 1 / 12
+    """Share of the object and of the old sublist: most pages that one slice reads. More would evict pages that the same
+    slice accesses."""
+    asked: float = 1.0
+    """Share of the old sublist: most pages that one slice finds."""
+    small: float = 0.08
+    """Share of the pages that a pass reads on average: a slice of this size is fine enough, too."""
+    short: float = 4.0
+    """Times innodb_old_blocks_time: in a step that lasts longer than this time, but less than so many times as long, it
+    matters when in the step a page was read. As many slices go into innodb_old_blocks_time then."""
+    few: float = 8.0
+    """Pages: a slice that moves no more is fine enough."""
+
+
+_SLICES = _Slices()
 
 
 class LookupPass:
@@ -67,8 +76,8 @@ class LookupPass:
             slices += 1
             if slices % 8 == 0:
                 self.at.list.tidy()
-            if slices >= MOST_SLICES and slices % CYCLE == 0:
-                if slices > MOST_SLICES and done < 1 - NOTHING:
+            if slices >= _SLICES.most and slices % _SLICES.cycle == 0:
+                if slices > _SLICES.most and done < 1 - NOTHING:
                     rest = min(done, 1 - done)
                     self._go_on(rest, rest / (done - since), counts, clock)
                     done += rest
@@ -93,12 +102,12 @@ class LookupPass:
         asked = math.fsum(map(mul, present, map(min, self.rate_per_page, repeat(1.0))))
         held = at.list.old_pages or at.list.pages
         small = min(held, math.fsum(self.sizes))
-        fine = max(FEW, PART * small, min(SMALL * at.usual, small / 2))
-        wanted = max(missed / fine, asked / max(FEW, ASKED * held), 1.0)
-        if at.time_ms < self.lasts < SHORT * at.time_ms:
-            wanted = max(wanted, SHORT * self.lasts / at.time_ms)
+        fine = max(_SLICES.few, _SLICES.read * small, min(_SLICES.small * at.usual, small / 2))
+        wanted = max(missed / fine, asked / max(_SLICES.few, _SLICES.asked * held), 1.0)
+        if at.time_ms < self.lasts < _SLICES.short * at.time_ms:
+            wanted = max(wanted, _SLICES.short * self.lasts / at.time_ms)
         # A page must not be read twice in one slice, however many slices that takes.
-        return 1 / max(min(wanted, MOST_SLICES), 4 * missed / max(small, FEW))
+        return 1 / max(min(wanted, _SLICES.most), 4 * missed / max(small, _SLICES.few))
 
     def _slice(self, present: list[float], now: float, lasts: float, part: float) -> list[float]:
         """Do a part of the step around ``now``; return the present pages of each group."""
