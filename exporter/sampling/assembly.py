@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import marshal
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from exporter.collectors import BY_NAME
@@ -46,6 +46,26 @@ def _digest(results: Sequence[Rows]) -> bytes:
     return hashlib.blake2b(plain, digest_size=16).digest()
 
 
+@dataclass(slots=True)
+class _Source:
+    """What is known of a collector's source."""
+
+    outcome: ReadOutcome
+    """Of the last run."""
+    section: Any = None
+    """Of the last run; None if it failed."""
+    known: Any = None
+    """The last section of a run that did not fail."""
+    read_at: float = 0.0
+    """When ``known`` was read, Unix seconds."""
+    lasting: bool = False
+    """Whether ``known`` may be served although the last run failed."""
+    digest: bytes = b""
+    """Of the last run's results; empty if it failed."""
+    results: tuple[Rows, ...] = ()
+    """The last run's results, if another source completes them; empty if it failed."""
+
+
 class Assembler:
     """Takes answers and gives snapshots."""
 
@@ -60,100 +80,81 @@ class Assembler:
         self._like = like or {}
         self.server = server
         self.account = account
-        self._outcomes: dict[str, ReadOutcome] = {}
-        self._sections: dict[str, Any] = {}
-        self._digests: dict[str, bytes] = {}  # of the last answer of each collector whose section is known
-        self._results: dict[str, tuple[Rows, ...]] = {}  # the answers themselves, of those that another one completes
-        self._read: dict[str, tuple[float, Any]] = {}  # each section that may be served, and when it was read
-        self._before: dict[str, Any] = {}  # the last known value of each section
+        self._sources: dict[str, _Source] = {}
         self._shared: tuple[Mapping[str, ReadOutcome], Mapping[str, float]] = {}, {}
-        self._integrated: dict[str, tuple[float, Any]] = {}  # time of the last sample, and its section
 
     def take(self, answer: Answer) -> None:
         """Parse an answer; an answer that cannot be parsed is a failure of its collector only."""
         outcome = ReadOutcome(answer.at, answer.seconds, answer.failure, answer.reason, answer.cure)
+        source = self._sources.setdefault(answer.collector, _Source(outcome))
         section = None
-        if answer.failure is None and (off := self._off(answer.collector)) is not None:
-            name, cure = off
-            outcome = ReadOutcome(answer.at, answer.seconds, "disabled", f"{name} is off in performance_schema", cure)
-        elif answer.failure is None:
+        if answer.failure is None:
             try:
-                section = self._section(answer)
+                section = self._section(answer, source)
             except SourceUnavailable as error:
-                outcome = ReadOutcome(answer.at, answer.seconds, error.failure, error.reason, error.cure)
+                outcome = replace(outcome, failure=error.failure, reason=error.reason, cure=error.cure)
             except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, StopIteration) as error:
-                outcome = ReadOutcome(
-                    answer.at,
-                    answer.seconds,
-                    "unreadable",
-                    f"cannot parse the answer: {type(error).__name__}: {error}",
-                )
-        self._outcomes[answer.collector] = outcome
-        if (collector := BY_NAME.get(answer.collector)) is not None:  # a recording may hold others
-            self._sections[answer.collector] = section
-            if section is not None:
-                changed = section is not self._before.get(answer.collector)
-                self._before[answer.collector] = section
-                self._read[answer.collector] = answer.at, section
-                if changed:
-                    self._join(answer.collector)
-            elif collector.quick or outcome.failure not in _TEMPORARY:
-                self._read.pop(answer.collector, None)
-        if section is None:
-            self._digests.pop(answer.collector, None)
-            self._results.pop(answer.collector, None)
-
-    def _off(self, collector: str) -> tuple[str, str] | None:
-        """An instrument or consumer that the collector needs and that is off, and its cure."""
-        known = self._sections.get(INSTRUMENTATION.name) or {}
-        needed = BY_NAME[collector].instruments if collector in BY_NAME else ()
-        return next(((name, cure) for name in needed if (cure := known.get(name)) is not None), None)
-
-    def _section(self, answer: Answer) -> Any:
+                reason = f"cannot parse the answer: {type(error).__name__}: {error}"
+                outcome = replace(outcome, failure="unreadable", reason=reason)
+        source.outcome, source.section = outcome, section
         collector = BY_NAME.get(answer.collector)
-        if collector is None:
+        if section is None:
+            source.digest, source.results = b"", ()
+            quick = collector is not None and collector.quick
+            source.lasting = source.lasting and not quick and outcome.failure in _TEMPORARY
+            return
+        changed = section is not source.known
+        source.known, source.read_at, source.lasting = section, answer.at, True
+        if changed:
+            self._complete(answer.collector)
+
+    def _section(self, answer: Answer, source: _Source) -> Any:
+        """The section of an answer. Raises what ``Collector.parse`` does, and SourceUnavailable."""
+        collector = BY_NAME.get(answer.collector)
+        if collector is None:  # a recording may hold others
             raise LookupError(f"no collector of the name {answer.collector!r}")
+        self._require_instruments(collector)
         if collector.integrate is not None:
-            return self._integrate(collector, answer)
+            sample = collector.parse(answer.results)
+            if source.known is None:
+                return sample
+            return collector.integrate(source.known, sample, answer.at - source.read_at)
         digest = _digest(answer.results)
-        if digest == self._digests.get(answer.collector):
-            return self._sections[answer.collector]  # one object in many snapshots keeps the history small
-        section = self._parsed(collector, answer.results)
-        self._digests[answer.collector] = digest
-        if collector.completed_by is not None:
-            self._results[answer.collector] = answer.results
+        if digest == source.digest:
+            return source.section  # one object in many snapshots keeps the history small
+        section = self._parsed(collector, answer.results, source)
+        source.digest = digest
+        source.results = answer.results if collector.completed_by is not None else ()
         return section
 
-    def _parsed(self, collector: Collector[Any], results: tuple[Rows, ...]) -> Any:
+    def _require_instruments(self, collector: Collector[Any]) -> None:
+        """Raises SourceUnavailable if an instrument or consumer that the collector needs is off."""
+        instrumentation = self._sources.get(INSTRUMENTATION.name)
+        cures = (instrumentation and instrumentation.section) or {}
+        for name in collector.instruments:
+            if (cure := cures.get(name)) is not None:
+                raise SourceUnavailable("disabled", f"{name} is off in performance_schema", cure)
+
+    def _parsed(self, collector: Collector[Any], results: tuple[Rows, ...], source: _Source) -> Any:
         if collector.completed_by is None:
             section = collector.parse(results)
         else:
-            section = collector.parse(results, self._before.get(collector.completed_by))
-        return share(section, self._before.get(collector.name, self._like.get(collector.name)))
+            other = self._sources.get(collector.completed_by)
+            section = collector.parse(results, None if other is None else other.known)
+        return share(section, self._like.get(collector.name) if source.known is None else source.known)
 
-    def _join(self, changed: str) -> None:
+    def _complete(self, changed: str) -> None:
         """Parse the sections that another one, which has changed, completes."""
         for collector in BY_NAME.values():
-            if collector.completed_by != changed or collector.name not in self._results:
-                continue
-            read, _ = self._read[collector.name]
-            section = self._parsed(collector, self._results[collector.name])
-            self._sections[collector.name] = self._before[collector.name] = section
-            self._read[collector.name] = read, section
-
-    def _integrate(self, collector: Collector[Any], answer: Answer) -> Any:
-        section = collector.parse(answer.results)
-        last = self._integrated.get(collector.name)
-        if last is not None and collector.integrate is not None:
-            section = collector.integrate(last[1], section, answer.at - last[0])
-        self._integrated[collector.name] = answer.at, section
-        return section
+            source = self._sources.get(collector.name)
+            if collector.completed_by == changed and source is not None and source.results:
+                source.section = source.known = self._parsed(collector, source.results, source)
 
     def clock_set(self, now: float, by: float) -> None:
         """The clock was set to ``now``, by so many seconds forward or back: earlier reads keep their age."""
-        for name, (read, section) in self._read.items():
-            if read > now or (by > 0 and read <= now - by):
-                self._read[name] = read + by, section
+        for source in self._sources.values():
+            if source.read_at > now or (by > 0 and source.read_at <= now - by):
+                source.read_at += by
 
     def snapshot(self, at: float, *, stale: bool = False) -> Snapshot:
         """Everything known at ``at`` (Unix seconds).
@@ -162,19 +163,14 @@ class Assembler:
         holds the time of that read.
         """
         served = {
-            name: (read, section)
-            for name, (read, section) in self._read.items()
-            if self._sections[name] is not None or (stale and 0 <= at - read <= STALE_SECONDS)
+            name: source
+            for name, source in self._sources.items()
+            if source.section is not None or (stale and source.lasting and 0 <= at - source.read_at <= STALE_SECONDS)
         }
         outcomes, read_at = self._shared
         self._shared = (
-            share(dict(self._outcomes), outcomes),
-            share({name: read for name, (read, _) in served.items()}, read_at),
+            share({name: source.outcome for name, source in self._sources.items()}, outcomes),
+            share({name: source.read_at for name, source in served.items()}, read_at),
         )
-        return Snapshot(
-            at,
-            self.server,
-            self.account,
-            *self._shared,
-            {name: section for name, (_, section) in served.items()},
-        )
+        sections = {name: source.known for name, source in served.items()}
+        return Snapshot(at, self.server, self.account, *self._shared, sections)
