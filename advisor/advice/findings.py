@@ -24,7 +24,7 @@ from advisor.contract.templates import FactValue, fill
 from advisor.facts import CHOICE
 from advisor.facts.beyond_window import HarmFacts
 from advisor.observe.window import Window
-from advisor.pool.errors import ACCEPTED_ERROR
+from advisor.pool.errors import confidence
 from advisor.pool.model import PoolModel
 from advisor.pool.trials import alternatives, others
 from advisor.rules.check import Rule
@@ -84,7 +84,7 @@ def recommendation(rule: Rule, model: PoolModel, values: FactValues, item: Any) 
 
 def _sure(chosen: float, effect: Effect | None) -> float:
     """The confidence in a choice, 0 to 1: less where the rule gives its effect a larger error."""
-    return chosen if effect is None or not effect.error else min(chosen, ACCEPTED_ERROR / effect.error)
+    return chosen if effect is None else min(chosen, confidence(effect.error or 0.0))
 
 
 def _evidence(rule: Rule, values: FactValues) -> Iterator[Evidence]:

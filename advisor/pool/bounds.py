@@ -33,19 +33,19 @@ def absent(tables: Mapping[str, TableReads], held: float) -> dict[str, float]:
         return {name: max(table.pages - (table.resident or 0.0), 1.0) for name, table in tables.items()}
     # As many pages for each read as the sizes allow: then all are asked for equally often.
     whole = math.fsum(table.pages for table in tables.values() if table.reads)
-    wanted = max(whole - held, 1.0)
+    gone = min(max(whole - held, 1.0), whole)
 
     def pages(seconds_between: float) -> dict[str, float]:
         return {name: min(table.pages, seconds_between * table.reads) for name, table in tables.items()}
 
-    seconds_between = _first(lambda seconds: math.fsum(pages(seconds).values()) - min(wanted, whole))
+    seconds_between = _first(lambda seconds: math.fsum(pages(seconds).values()) - gone)
     return pages(seconds_between)
 
 
-def kept(
+def never_read(
     tables: Mapping[str, TableReads], resting: Mapping[str, TableReads], accesses: float, held: float, young: float
 ) -> tuple[Pages, ...]:
-    """The pages that are asked for and always there, all alike: so they have the most to lose.
+    """The pages that are asked for and always in the pool, all alike: so they have the most to lose.
 
     Args:
         tables: Those that are read, by name.
@@ -66,7 +66,7 @@ def kept(
     return (Pages(pages, hits / pages),) if pages >= 1.0 and hits > 0.0 else ()
 
 
-def read(tables: Mapping[str, TableReads], held: float) -> tuple[Pages, ...]:
+def missed(tables: Mapping[str, TableReads], held: float) -> tuple[Pages, ...]:
     """The pages that are read, those of each table all alike: as ``absent``."""
     return tuple(Pages(pages, tables[name].reads / pages) for name, pages in absent(tables, held).items())
 
@@ -89,10 +89,10 @@ def most(reads: Mapping[str, float], pages: Mapping[str, float], more: float) ->
     if more >= math.fsum(pages[name] for name in rates):
         return dict.fromkeys(reads, 0.0)
 
-    def kept(seconds: float) -> float:
+    def filled(seconds: float) -> float:
         return math.fsum(-pages[name] * math.expm1(-rate * seconds) for name, rate in rates.items())
 
-    seconds = _first(lambda tried: kept(tried) - more)
+    seconds = _first(lambda tried: filled(tried) - more)
     return {name: read * math.exp(-rates[name] * seconds) if name in rates else 0.0 for name, read in reads.items()}
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, PlainSerializer
 
 from advisor.contract.recommendation import Frozen, Number, tidy
-from advisor.pool.errors import ACCEPTED_ERROR
+from advisor.pool.errors import confidence
 
 TIMES = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 """The sizes that are always answered for, as multiples of today's."""
@@ -82,7 +82,7 @@ class PoolSize(Frozen):
     @property
     def confidence(self) -> float:
         """1 within the accepted error, and less beyond it."""
-        return min(1.0, ACCEPTED_ERROR / self.error)
+        return confidence(self.error)
 
 
 class FilledPool(Frozen):

@@ -14,6 +14,11 @@ ACCEPTED_ERROR = 0.15
 """Of a prediction, relative to today's reads: from here on the confidence falls."""
 
 
+def confidence(error: float) -> float:
+    """1 within the accepted error, and less beyond it."""
+    return min(1.0, ACCEPTED_ERROR / error) if error else 1.0
+
+
 class Refused(ValueError):
     """A change that the server would not take, or that the model has no answer for."""
 
@@ -32,7 +37,7 @@ class Unanswerable(Exception):
 
 @contextlib.contextmanager
 def answerable() -> Iterator[None]:
-    """Errors of a model become Unanswerable: they must not stop anything else."""
+    """Errors of a model become Unanswerable, so that they stop nothing else."""
     try:
         yield
     except TooManySteps as error:

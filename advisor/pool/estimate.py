@@ -28,9 +28,6 @@ from advisor.pool.settings import POOL_SIZE
 from advisor.pool.steady import Sublists, settle
 from exporter.snapshot import Snapshot
 
-TAKEN = 0.02
-"""Share of the pool that something else may take: undo logs, the data dictionary, pages that the statistics lack."""
-
 
 @dataclass(frozen=True, slots=True)
 class _Span:
@@ -41,12 +38,15 @@ class _Span:
             free.
         between: Where the truth lay from smooth popularity to the bound, as far as the server tells what the pool holds
             of each table. Where it does not, smooth popularity was right.
+        taken: Share of the pool that something else may take: undo logs, the data dictionary, pages that the statistics
+            lack.
         noise: Share of today's reads by which the same load differs from one minute to the next.
         smaller: Share by which a smaller pool may read more than by smooth popularity, beyond today's reads.
     """
 
     smallest: float = 0.02
     between: float = 0.5
+    taken: float = 0.02
     noise: float = 0.03
     smaller: float = 0.5
 
@@ -239,7 +239,7 @@ class SizeModel:
 
         For a pool holds a scanned table or it does not. Tables are so many times as large as today.
         """
-        expected = self.expected(times * (1 - TAKEN) / grown)
+        expected = self.expected(times * (1 - _SPAN.taken) / grown)
         if not self.evidence.scanned.scans:
             return expected.all
         scans = self._simulated(times, self.load.lookups[-1], strained=True).scans
@@ -251,7 +251,7 @@ class SizeModel:
         if evidence.scanned.scans:
             most = self._simulated(times, self.load.lookups[-1], strained=True).all
         else:
-            more = evidence.size * times * (1 - TAKEN) - evidence.most_free - evidence.pages
+            more = evidence.size * times * (1 - _SPAN.taken) - evidence.most_free - evidence.pages
             most = self._most(more).all if evidence.full and more > 0.0 else evidence.reads
         return min(evidence.reads, most + _SPAN.noise * evidence.reads)
 
@@ -408,9 +408,9 @@ class SizeModel:
     def _lost(self, fewer: float) -> Reads:
         """The reads where the pages that are never read are all alike and fewer stay; scans read all of theirs."""
         evidence = self.evidence
-        hits = math.fsum(pages * rate for pages, rate in self.load.kept)
-        kept = math.fsum(pages for pages, _ in self.load.kept)
-        rise = hits * min(1.0, fewer / kept) / evidence.by_lookups if kept and evidence.by_lookups else 0.0
+        hits = math.fsum(pages * rate for pages, rate in self.load.never_read)
+        hit = math.fsum(pages for pages, _ in self.load.never_read)
+        rise = hits * min(1.0, fewer / hit) / evidence.by_lookups if hit and evidence.by_lookups else 0.0
         tables = {name: reads * (1.0 + rise) for name, reads in self._today.tables.items()}
         workload = evidence.scanned.workload
         scans = {scan.name: scan.pages * workload.scans_per_second[scan.name] / scan.sharers for scan in workload.scans}
@@ -450,22 +450,21 @@ class SizeModel:
         parts = {name: [name] for name in names[:MOST_TABLES]}
         if names[MOST_TABLES:]:
             parts[OTHERS] = names[MOST_TABLES:]
-        known = {
-            part: _ordered(
-                *(
-                    math.fsum(reads.tables[name] for name in names)
-                    for reads in (answer.expected, answer.low, answer.high)
-                )
-            )
+
+        def summed(reads: Reads, names: Sequence[str]) -> float:
+            return math.fsum(reads.tables[name] for name in names)
+
+        by_table = {
+            part: _ordered(*(summed(reads, names) for reads in (answer.expected, answer.low, answer.high)))
             for part, names in parts.items()
         }
-        resting = sorted(self.evidence.resting)[: max(0, MOST_TABLES - len(known))]
-        return known | dict.fromkeys(resting, NO_READS)
+        resting = sorted(self.evidence.resting)[: max(0, MOST_TABLES - len(by_table))]
+        return by_table | dict.fromkeys(resting, NO_READS)
 
     def notes(self) -> Iterator[str]:
         """What the answer rests on, and what it cannot see, in sentences."""
         evidence = self.evidence
-        tables, scans = (_counted(len(some)) for some in (evidence.tables, evidence.scanned.scans))
+        tables, scans = _counted(len(evidence.tables)), _counted(len(evidence.scanned.scans))
         by = [f"lookups in {tables}"] if evidence.tables or not evidence.scanned.scans else []
         by += [f"scans of {scans}"] if evidence.scanned.scans else []
         yield (

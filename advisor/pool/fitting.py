@@ -65,7 +65,7 @@ class FittedLoad:
     Attributes:
         smooth: By smooth popularity; None where none explains what was measured.
         hurried: Whether pages leave the old sublist too soon for a steady state.
-        kept: The pages that are asked for and never read, all alike: the most to lose. Empty where there are none.
+        never_read: The pages that are asked for and never read, all alike: the most to lose. Often empty.
         lookups: Beside scans: by smooth popularity, where there is one, and the load that loses most.
         scanned: The scans, as they began.
         predictions: So far.
@@ -74,7 +74,7 @@ class FittedLoad:
     evidence: PoolEvidence
     smooth: SmoothLoad | None
     hurried: bool
-    kept: tuple[Pages, ...]
+    never_read: tuple[Pages, ...]
     lookups: tuple[tuple[Pages, ...], ...]
     scanned: ScannedPool
     predictions: dict[Question, Prediction] = field(default_factory=dict)
@@ -142,15 +142,15 @@ def fitted(evidence: PoolEvidence, check_time: Callable[[], None]) -> FittedLoad
     hurried, smooth, swept = _hurried(evidence), None, _swept(evidence)
     if not swept:
         smooth, hurried = _smooth(evidence, check_time, hurried=hurried)
-    kept = bounds.kept(
+    never_read = bounds.never_read(
         evidence.tables, evidence.resting, evidence.accesses, evidence.room, min(evidence.held.young, evidence.room)
     )
-    heaviest = _heaviest(evidence, kept, check_time, swept=swept)
+    heaviest = _heaviest(evidence, never_read, check_time, swept=swept)
     lookups = (smooth.merged(), heaviest) if smooth else (heaviest,)
     beside = evidence.scanned
     with contextlib.suppress(TooManySteps):
         beside = begun(beside, lookups[0], check_time)
-    return FittedLoad(evidence, smooth, hurried, kept, lookups, beside)
+    return FittedLoad(evidence, smooth, hurried, never_read, lookups, beside)
 
 
 def _swept(evidence: PoolEvidence) -> bool:
@@ -165,15 +165,15 @@ def _swept(evidence: PoolEvidence) -> bool:
 
 
 def _heaviest(
-    evidence: PoolEvidence, kept: tuple[Pages, ...], check_time: Callable[[], None], *, swept: bool
+    evidence: PoolEvidence, never_read: tuple[Pages, ...], check_time: Callable[[], None], *, swept: bool
 ) -> tuple[Pages, ...]:
     """The load that loses most of those that explain what is read beside scans."""
-    alike = (*kept, *bounds.read(evidence.tables, evidence.room))
+    alike = (*never_read, *bounds.missed(evidence.tables, evidence.room))
     workload = evidence.scanned.workload
     if not workload.scans:
         return alike
     if evidence.by_lookups <= NEGLIGIBLE * workload.scanned:
-        return kept
+        return never_read
 
     @functools.cache
     def off(lookups: tuple[Pages, ...]) -> float:
@@ -189,7 +189,9 @@ def _heaviest(
     # In bursts, say: no page that is read is asked for again while it stays. These come and go with the scans.
     staying = evidence.tables_pages + evidence.resting_pages - evidence.by_lookups * workload.round_seconds
     hot = [
-        Pages(min(group.pages, staying), group.rate * max(1.0, group.pages / staying)) for group in kept if staying > 0
+        Pages(min(group.pages, staying), group.rate * max(1.0, group.pages / staying))
+        for group in never_read
+        if staying > 0
     ]
     others = min(_FIT.many * (evidence.pages + evidence.by_lookups * workload.round_seconds), MOST_PAGES / 2)
     return (*hot, Pages(others, evidence.by_lookups / others))

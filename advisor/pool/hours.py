@@ -237,10 +237,10 @@ def started(snapshot: Snapshot) -> float | None:
 
 def _settled(window: Window) -> bool:
     """Whether the pool is full, or gained hardly a page: a pool that is larger than the data never fills."""
-    known = [held for snapshot in window.snapshots if (held := _held(snapshot)) is not None]
+    used = [held for snapshot in window.snapshots if (held := _held(snapshot)) is not None]
     pages = over_pools("size_pages")(window.latest) or 0.0
-    kept = _kept_free(window.latest) if window.latest.server.has("free_list_kept") else MEMORY.full * pages
-    return known[-1] + kept >= pages or known[-1] - min(known) < MEMORY.still * pages
+    free = _kept_free(window.latest) if window.latest.server.has("free_list_kept") else MEMORY.full * pages
+    return used[-1] + free >= pages or used[-1] - min(used) < MEMORY.still * pages
 
 
 def _enough(window: Window, size: float) -> float:

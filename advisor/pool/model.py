@@ -12,7 +12,7 @@ from advisor.facts import Facts, ScanFacts
 from advisor.models.lru.popularity import Pages
 from advisor.observe.window import Window
 from advisor.pool.curve import PoolSize
-from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable, answerable
+from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable, answerable, confidence
 from advisor.pool.estimate import Reads, SizeModel
 from advisor.pool.fitting import NEGLIGIBLE, Loads
 from advisor.pool.scanned import Prediction, ScannedPool
@@ -131,7 +131,7 @@ class PoolModel:
     @property
     def confidence(self) -> float:
         """1 within the accepted error, and less beyond it."""
-        return min(1.0, ACCEPTED_ERROR / self.error) if self.error else 1.0
+        return confidence(self.error)
 
     def notes(self, changes: Mapping[str, float]) -> Iterator[str]:
         """What the answer to some changes rests on, and what it cannot see, in sentences."""

@@ -89,13 +89,13 @@ def sweep(
     if beside and setting in beside:
         raise Refused(f"{setting} is swept, and cannot have one value beside that")
     others = values_as_set(window, beside) if beside else {}
-    wanted = [values_as_set(window, {setting: value})[setting] for value in values]
+    first = [values_as_set(window, {setting: value})[setting] for value in values]
     model = PoolModel(window, facts(window), loads)
     today = model.today.settings.get(setting)
     if today is None:
         raise Unanswerable(f"setting.{setting}", f"{setting} is not known")
     others = {name: value for name, value in others.items() if value != model.today.settings[name]}
-    order = [*wanted, today, *spread(window, setting, points, model.known.pool.most_bytes)]
+    order = [*first, today, *spread(window, setting, points, model.known.pool.most_bytes)]
     questions = {value: {**others, **({} if value == today else {setting: value})} for value in order}
     answered = {value: questions[value] for value in sorted(_answered(model, questions, seconds))}
     return _sweep(model, setting, answered, others, len(questions) - len(answered))

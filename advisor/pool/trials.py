@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from advisor.contract.recommendation import Alternative, Effect, tidy
 from advisor.facts import Choice, ScanFacts
 from advisor.pool.choice import EQUAL, smallest_size
-from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable
+from advisor.pool.errors import Unanswerable, confidence
 from advisor.pool.estimate import Reads
 from advisor.pool.model import PoolModel
 from advisor.pool.settings import POOL_SIZE
@@ -115,11 +115,15 @@ def choose(model: PoolModel, setting: str, scan: ScanFacts | None, at_most: floa
     by_model = model.predict({}).rates
     error = trial.error if table is None else trial.table_error(table)
     left_now, left_then = trial.left
+
+    def pages(per_pass: Mapping[str, float]) -> float | None:
+        return None if table is None else float(round(per_pass[table]))
+
     return Choice(
         value=trial.value,
-        now=None if table is None else float(round(model.per_pass(trial.now)[table])),
-        predicted=None if table is None else float(round(model.per_pass(trial.then)[table])),
-        model_now=None if table is None else float(round(by_model.per_pass[table])),
+        now=pages(model.per_pass(trial.now)),
+        predicted=pages(model.per_pass(trial.then)),
+        model_now=pages(by_model.per_pass),
         predicted_by_pct=_by_pct(model, table) if table is not None and setting == POOL_SIZE else None,
         read_now=round(trial.now.all, 2),
         read_predicted=round(trial.then.all, 2),
@@ -130,7 +134,7 @@ def choose(model: PoolModel, setting: str, scan: ScanFacts | None, at_most: floa
         saved=trial.now.all - trial.then.all,
         error=error,
         read_error=trial.error,
-        confidence=min(1.0, ACCEPTED_ERROR / error) if error else 1.0,
+        confidence=confidence(error),
     )
 
 

@@ -229,8 +229,8 @@ def test_where_all_pages_are_alike_the_bounds_meet(pages: float, share: float, t
     evidence = state_of({"shop.orders": [Pages(pages, rate)]}, held)
     assert evidence is not None
     reads = model_of(evidence).size(times).pages_read_per_second
-    wanted = evidence.reads * max(0.0, (1 - share * times) / (1 - share))
-    assert reads.expected == pytest.approx(wanted, abs=0.01 * evidence.reads)
+    even = evidence.reads * max(0.0, (1 - share * times) / (1 - share))
+    assert reads.expected == pytest.approx(even, abs=0.01 * evidence.reads)
     assert reads.high - reads.low <= 0.07 * evidence.reads
 
 

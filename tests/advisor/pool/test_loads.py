@@ -50,15 +50,15 @@ class Fits:
     """Counts the fits."""
 
     def __init__(self) -> None:
-        self.made = 0
+        self.count = 0
 
     def __call__(self, watched: PoolEvidence, _check_time: Callable[[], None]) -> fitting.FittedLoad:
-        self.made += 1
-        return fitting.FittedLoad(watched, None, kept=(), lookups=((),), scanned=watched.scanned, hurried=False)
+        self.count += 1
+        return fitting.FittedLoad(watched, None, never_read=(), lookups=((),), scanned=watched.scanned, hurried=False)
 
 
 @pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> Fits:
+def fits(monkeypatch: pytest.MonkeyPatch) -> Fits:
     """The fits of the test."""
     counted = Fits()
     monkeypatch.setattr(fitting, "fitted", counted)
@@ -78,10 +78,10 @@ def nothing() -> None:
         scans(replace(SCAN, period=20.8, pages=11_500, seconds=0.9)),
     ],
 )
-def test_evidence_that_moved_a_little_needs_no_new_fit(now: PoolEvidence, made: Fits) -> None:
+def test_evidence_that_moved_a_little_needs_no_new_fit(now: PoolEvidence, fits: Fits) -> None:
     loads = fitting.Loads()
     first, second = (loads.of(watched, nothing) for watched in (BEFORE, now))
-    assert made.made == 1
+    assert fits.count == 1
     assert second is first
 
 
@@ -103,29 +103,29 @@ def test_evidence_that_moved_a_little_needs_no_new_fit(now: PoolEvidence, made: 
         scans(SCAN, other_pages=4_000),
     ],
 )
-def test_evidence_that_moved_much_does_not_stand(now: PoolEvidence, made: Fits) -> None:
+def test_evidence_that_moved_much_does_not_stand(now: PoolEvidence, fits: Fits) -> None:
     loads = fitting.Loads()
     for watched in (BEFORE, now):
         loads.of(watched, nothing)
-    assert made.made == 2
+    assert fits.count == 2
 
 
-def test_a_slow_drift_is_measured_from_the_fit_and_not_from_the_last_evidence(made: Fits) -> None:
+def test_a_slow_drift_is_measured_from_the_fit_and_not_from_the_last_evidence(fits: Fits) -> None:
     loads = fitting.Loads()
     for reads in range(100, 1_000, 10):  # each step is less than what stands
         loads.of(moved(reads=float(reads)), nothing)
-    assert 5 < made.made < 45
+    assert 5 < fits.count < 45
 
 
-def test_windows_in_turn_keep_their_loads_and_only_a_few_are_kept(made: Fits) -> None:
+def test_windows_in_turn_keep_their_loads_and_only_a_few_are_kept(fits: Fits) -> None:
     loads = fitting.Loads()
     windows = [moved(reads=100.0 * number) for number in range(1, fitting.MOST_LOADS + 2)]
     for watched in windows[1:] * 3:
         loads.of(watched, nothing)
-    assert made.made == fitting.MOST_LOADS
+    assert fits.count == fitting.MOST_LOADS
     for watched in windows[:2]:
         loads.of(watched, nothing)
-    assert made.made == fitting.MOST_LOADS + 2
+    assert fits.count == fitting.MOST_LOADS + 2
 
 
 def test_advice_on_an_unchanged_server_simulates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,10 +133,10 @@ def test_advice_on_an_unchanged_server_simulates_nothing(monkeypatch: pytest.Mon
     first = list(judge(rules, window, loads=loads))
     assert any(judgement.findings for judgement in first)
 
-    def none(*_: object) -> None:
+    def simulated(*_: object) -> None:
         raise AssertionError("a simulation")
 
-    monkeypatch.setattr("advisor.models.lru.workload.simulate", none)
+    monkeypatch.setattr("advisor.models.lru.workload.simulate", simulated)
     sent = pickle.loads(pickle.dumps(loads))  # noqa: S301 - as the worker sends them
     assert list(judge(rules, window, loads=sent)) == first
 

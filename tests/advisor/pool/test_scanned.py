@@ -246,8 +246,8 @@ def test_undo_logs_take_pages_from_the_tables(
 ) -> None:
     def at(n: int) -> Snapshot:
         io = {Index("shop", "orders", "PRIMARY"): IndexIo(0, 0, n * rows, 0, 0.0, 0.0)}
-        known = variables(innodb_lru_scan_depth="0", **settings)
-        return scanned(10.0 * n, n, n * 11_400, of=of_server, table_io=io, variables=known)
+        sections: dict[str, Any] = {"table_io": io, "variables": variables(innodb_lru_scan_depth="0", **settings)}
+        return scanned(10.0 * n, n, n * 11_400, of=of_server, **sections)
 
     window = Window((at(0), at(1)))
     assert scanned_in(window, facts(window)).reserved == pages

@@ -85,10 +85,10 @@ def test_what_there_was_no_time_for_comes_with_the_next_answer(monkeypatch: pyte
         value: at(whole, value) for value in whole.values
     }.items()
 
-    def none(*_: object) -> None:
+    def simulated(*_: object) -> None:
         raise AssertionError("a simulation")
 
-    monkeypatch.setattr("advisor.models.lru.workload.simulate", none)
+    monkeypatch.setattr("advisor.models.lru.workload.simulate", simulated)
     assert sweep(window, PCT, values=[64], seconds=math.inf, loads=loads) == whole
 
 
