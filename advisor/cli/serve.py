@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,6 @@ from advisor.cli.output import epilog
 from advisor.cli.service_options import Addresses, AlertingOptions, alerting_options, link_options, web_config_option
 
 if TYPE_CHECKING:
-    from prometheus_client import Metric
-
     from advisor.http.foundation import Application
     from advisor.rules.rulebook import Rulebook
     from exporter.collectors.base import Collector
@@ -175,15 +173,12 @@ def composed(
                 links=links,
             )
             notifier = alerting.notifier(where)
-            own: list[Callable[[], Iterable[Metric]]] = []
-            own += [stored.families] if stored else []
-            own += [notifier.families] if notifier else []
-            exposed = mysqld_exporter_names.families if compat else metrics.families
-            background: list[Callable[[], Coroutine[Any, Any, None]]] = []
-            if notifier:
-                look = functools.partial(alerting.server_alerts(where, links).look, service)
-                background.append(lambda: notifier.run(look))
-            return application.create(service, Exposition(service, exposed, own), background)
+            own = [part.families for part in (stored, notifier) if part]
+            exposition = Exposition(service, mysqld_exporter_names.families if compat else metrics.families, own)
+            if notifier is None:
+                return application.create(service, exposition)
+            look = functools.partial(alerting.server_alerts(where, links).look, service)
+            return application.create(service, exposition, [functools.partial(notifier.run, look)])
 
         yield rules, compose
 

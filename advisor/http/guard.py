@@ -61,29 +61,24 @@ class Guard:
             await self._app(scope, receive, send)
             return
         config = self._web.config if self._web else _OPEN
-        began = False
+        has_begun = False
 
-        async def with_headers(message: Message) -> None:
-            nonlocal began
-            if message["type"] == "http.response.start":
-                began = True
-                headers = MutableHeaders(scope=message)
-                for name, value in SECURITY_HEADERS.items():
-                    headers.setdefault(name, value)
-                headers.update(dict(config.headers.configured()))
-            await send(message)
+        async def respond(message: Message) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await send(_with_headers(message, config))
 
         try:
             await self._check(config, scope)
             if scope["method"] == "HEAD":  # RFC 9110, section 9.3.2; uvicorn leaves out the body
                 scope = {**scope, "method": "GET"}
-            await self._app(scope, _bounded(receive), with_headers)
+            await self._app(scope, _bounded(receive), respond)
         except HTTPException as error:
-            await problems.response(error)(scope, receive, with_headers)
+            await problems.response(error)(scope, receive, respond)
         except Exception as error:  # noqa: BLE001 - the client gets a problem for any error
             # An endpoint's error is logged and answered already; in the middle of a response the connection is closed.
-            if not began:
-                await problems.response(problems.unexpected(error))(scope, receive, with_headers)
+            if not has_begun:
+                await problems.response(problems.unexpected(error))(scope, receive, respond)
 
     async def _check(self, config: WebConfig, scope: Scope) -> None:
         headers = Headers(scope=scope)
@@ -113,6 +108,16 @@ class Guard:
             if wait := self._bucket.wait():
                 raise too_often("there is a limit on requests (rate_limit of the web configuration)", wait)
             self._bucket.take()
+
+
+def _with_headers(message: Message, config: WebConfig) -> Message:
+    """A message of a response; its start has the security headers, and those of the web configuration."""
+    if message["type"] == "http.response.start":
+        headers = MutableHeaders(scope=message)
+        for name, value in SECURITY_HEADERS.items():
+            headers.setdefault(name, value)
+        headers.update(dict(config.headers.configured()))
+    return message
 
 
 def _credentials(sent: list[str]) -> tuple[str, bytes]:
