@@ -17,7 +17,7 @@ from advisor.models.parallel_read import ParallelRead
 from lab.experiments.base import Column, Conclusion, Experiment, Row
 from lab.harness.measure import leaf_pages
 from lab.harness.records import Data, Part, Say
-from lab.harness.workloads import SCHEMA
+from lab.harness.workloads import SCHEMA, ask
 from lab.processes.usage import cpu_seconds
 from lab.reports import pictures
 from lab.reports.criterion import Criterion
@@ -103,15 +103,13 @@ def _count(server: PrivateServer, table: str, threads: int) -> dict[str, float]:
         ``waited_for`` and ``read_ahead``; ``wait_seconds`` of all threads for reads of the table's file, without
         read-ahead.
     """
-    with server.connect() as connection, connection.cursor() as cursor:
+    with server.connect() as connection:
         if server.name == PARALLEL:
-            cursor.execute(f"SET SESSION innodb_parallel_read_threads = {threads}")
-        cursor.execute(f"SELECT id FROM {SCHEMA}.{table} WHERE id = 1")
-        cursor.fetchall()
+            ask(connection, f"SET SESSION innodb_parallel_read_threads = {threads}")
+        ask(connection, f"SELECT id FROM {SCHEMA}.{table} WHERE id = 1")
         before, threads_before = _counters(server, table), query_number(server, _THREAD)
         began = time.perf_counter()
-        cursor.execute(f"SELECT COUNT(*) FROM {SCHEMA}.{table}")
-        cursor.fetchall()
+        ask(connection, f"SELECT COUNT(*) FROM {SCHEMA}.{table}")
         took = time.perf_counter() - began
     threads_made = query_number(server, _THREAD) - threads_before - 1  # without the one of this query
     after = _counters(server, table)
@@ -120,9 +118,8 @@ def _count(server: PrivateServer, table: str, threads: int) -> dict[str, float]:
 
 
 def _counters(server: PrivateServer, table: str) -> dict[str, float]:
-    with server.connect() as connection, connection.cursor() as cursor:
-        cursor.execute("SHOW GLOBAL STATUS LIKE 'Innodb%'")
-        status = dict(cursor.fetchall())
+    with server.connect() as connection:
+        status = dict(ask(connection, "SHOW GLOBAL STATUS LIKE 'Innodb%'"))
     wait_seconds = query_number(
         server,
         "SELECT SUM(SUM_TIMER_READ) / 1e12 FROM performance_schema.file_summary_by_instance"

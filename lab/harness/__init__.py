@@ -4,8 +4,9 @@
 - watch: the sidecar's sampler beside a load, and what the rules judge of its window;
 - follow: a recommendation's statements, executed unchanged and taken back;
 - measure: figures of a piece of work by name, from seconds and any counters of the server;
-- records: a part of a campaign, its result, and lab/records;
-- campaign: a resumable run over parts, its progress, and its exit status.
+- records: a part, which is one server's share of a study, and the records in lab/records;
+- campaign: studies, which are parts that are judged and recorded together; a resumable run over them, its progress, and
+  its exit status.
 
-Proofs, the gauntlet, outcomes, experiments, curves and warm-ups are made of these.
+Proofs, the gauntlet, outcomes, experiments, curves, warm-ups, the steady load and captures are studies of one campaign.
 """

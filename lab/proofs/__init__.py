@@ -1,7 +1,6 @@
 """Every rule's proof on real servers."""
 
 from lab.harness.campaign import Study
-from lab.harness.records import Part
 from lab.proofs import (
     blind_spots,
     change_buffer,
@@ -18,6 +17,7 @@ from lab.proofs import (
     statistics,
     warmup,
 )
+from lab.proofs.proof import CounterProof
 
 _MODULES = (
     scans,
@@ -52,13 +52,17 @@ SHORT = (
 
 def studies() -> list[Study]:
     """A study for each rule: its proofs, and then its counter-proofs, numbered from 1."""
-    return [Study([*_proofs(rule), *_counter_proofs(rule)]) for rule in PROVED]
+    return [
+        Study(
+            [
+                *(part for proof in PROOFS if proof.rule == rule for part in proof.parts()),
+                *(counter.part(number, server) for number, (counter, server) in enumerate(counters(rule), 1)),
+            ]
+        )
+        for rule in PROVED
+    ]
 
 
-def _proofs(rule: str) -> list[Part]:
-    return [part for proof in PROOFS if proof.rule == rule for part in proof.parts()]
-
-
-def _counter_proofs(rule: str) -> list[Part]:
-    counters = [counter for counter in COUNTER_PROOFS if counter.rule == rule]
-    return [counter.part(number) for number, counter in enumerate(counters, 1)]
+def counters(rule: str) -> list[tuple[CounterProof, str]]:
+    """A rule's counter-proofs, each on each of its servers."""
+    return [(counter, server) for counter in COUNTER_PROOFS if counter.rule == rule for server in counter.options]

@@ -106,8 +106,7 @@ def _switched_off(trial: RuleTrial) -> None:
 
 @CounterProof(
     RULE,
-    "mysql-9.7",
-    {},
+    {"mysql-9.7": {}},
     folklore="switch on every instrument and every consumer of performance_schema",
     source="instructions for the sys schema and for monitoring tools",
     condition="A server as it comes, whose sources are all open to the sidecar.",

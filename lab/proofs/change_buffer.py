@@ -255,8 +255,7 @@ def _backlog(trial: RuleTrial) -> None:
 
 @CounterProof(
     WITHOUT_BENEFIT,
-    "mysql-9.7",
-    PREPARING | BUFFERED | RARELY_MERGED | {"innodb-change-buffer-max-size": "25"},
+    {"mysql-9.7": PREPARING | BUFFERED | RARELY_MERGED | {"innodb-change-buffer-max-size": "25"}},
     folklore=f"MySQLTuner is for none where more than {MOST_READ_PER_WRITTEN} rows are read for each that is written,"
     " blogs and the manual of MySQL 8.4 where the storage is an SSD.",
     source="MySQLTuner; seed 004 and the manual that it quotes, innodb-change-buffer",
@@ -295,8 +294,7 @@ def _none_on_an_ssd(trial: RuleTrial) -> None:
 
 @CounterProof(
     UNSAFE,
-    "mysql-5.6",
-    PREPARING,
+    {"mysql-5.6": PREPARING},
     folklore="The change buffer corrupts indexes: MariaDB turned it off and then removed it, so turn it off.",
     source="blogs on MDEV-27734 that make no difference between the two servers",
     condition=f"MySQL, where it is on by default; rows are inserted into {TABLE}.",
@@ -318,8 +316,7 @@ def _turned_off(trial: RuleTrial) -> None:
 
 @CounterProof(
     WOULD_HELP,
-    "mysql-9.7",
-    PREPARING | UNBUFFERED,
+    {"mysql-9.7": PREPARING | UNBUFFERED},
     folklore="On a hard disk, set innodb_change_buffering to all; it is for SSDs that none is right.",
     source="the manual of MySQL 8.4, innodb-change-buffer, and blogs that quote it",
     condition=f"Rows are inserted into {ROWS:,} rows with {INDEXES} secondary indexes on random keys: first in a pool"
@@ -357,8 +354,7 @@ def _all_on_a_hard_disk(trial: RuleTrial) -> None:
 
 @CounterProof(
     TOO_SMALL,
-    "mysql-9.7",
-    PREPARING | BUFFERED,
+    {"mysql-9.7": PREPARING | BUFFERED},
     folklore="Much is inserted and merged: raise innodb_change_buffer_max_size, up to 50.",
     source="the manual of MySQL, innodb_change_buffer_max_size, read without a look at what a merge applies",
     condition=f"Each row that is inserted into {TABLE}, is looked up by each of its keys at once: a merge applies"
@@ -398,8 +394,7 @@ COUNTER_PROOFS = (
     _larger_for_single_merges,
     CounterProof(
         TOO_SMALL,
-        "mysql-5.6",
-        _sized(25),
+        {"mysql-5.6": _sized(25)},
         folklore="A busy writer should have innodb_change_buffer_max_size at its maximum, 50.",
         source="the manual of MySQL, innodb_change_buffer_max_size, and blogs that quote it",
         condition=f"{_AS_FAST}, of which the change buffer may have 25 %.",
@@ -408,8 +403,7 @@ COUNTER_PROOFS = (
     )(partial(resized, to=50)),
     CounterProof(
         BACKLOG,
-        "mysql-9.7",
-        _sized(25),
+        {"mysql-9.7": _sized(25)},
         folklore="The change buffer is at its maximum and takes memory from the pool: lower its maximum.",
         source="the manual of MySQL, innodb_change_buffer_max_size, where it takes too much of the pool",
         condition=f"{_AS_FAST}, of which the change buffer may have 25 %, and does; the storage is an SSD, and emptying"

@@ -76,8 +76,7 @@ def _count_cost(server: PrivateServer) -> Figures:
 
 @CounterProof(
     RULE,
-    "mysql-9.7",
-    {"innodb-buffer-pool-size": "128M"},
+    {"mysql-9.7": {"innodb-buffer-pool-size": "128M"}},
     folklore="give every table that is counted a small secondary index",
     source="answers to slow COUNT(*) since MySQL 5.0",
     condition=f"A small table, {SESSIONS:,} sessions with random keys, was counted {COUNTS} times. Sessions come"

@@ -152,8 +152,7 @@ PROOFS = (
 COUNTER_PROOFS = (
     CounterProof(
         STARVED,
-        "mysql-9.7",
-        FOUR,
+        {"mysql-9.7": FOUR},
         folklore="give index builds a buffer of 1 GiB",
         source="the settings that were compared for seed 003",
         condition=f"Indexes of {FEW_ROWS:,} entries were built.",
@@ -162,8 +161,7 @@ COUNTER_PROOFS = (
     )(partial(_another_setting, rows=FEW_ROWS, setting=f"innodb_ddl_buffer_size = {GIBIBYTE}")),
     CounterProof(
         CROWDED,
-        "mysql-9.7",
-        FOUR,
+        {"mysql-9.7": FOUR},
         folklore=f"more index build threads, as innodb_ddl_threads = {THREADS}",
         source="the settings that were compared for seed 003",
         condition=f"Indexes of {ROWS:,} entries were built by four reader threads and four build threads.",

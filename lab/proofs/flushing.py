@@ -81,8 +81,7 @@ def _capacity(trial: RuleTrial) -> None:
 
 @CounterProof(
     RULE,
-    "mysql-9.7",
-    _OPTIONS["mysql-9.7"],
+    {"mysql-9.7": _OPTIONS["mysql-9.7"]},
     folklore="The disk is an SSD: set innodb_io_capacity to what it can do.",
     source="widespread advice for SSDs, and MySQL's default from 8.4 on",
     condition=f"{KEPT_UP_ROWS_A_SECOND} rows updated a second at random places, which flushing keeps up with at"

@@ -215,8 +215,7 @@ _MEND = f"SET GLOBAL {OLD_SUBLIST.setting} = {OLD_SUBLIST.before}"
 
 @CounterProof(
     RULE,
-    "mysql-9.7",
-    POOL | {"innodb-old-blocks-pct": "95"},
+    {"mysql-9.7": POOL | {"innodb-old-blocks-pct": "95"}},
     folklore="It became slower when the setting was changed, so the change did it: take it back.",
     source="widespread advice on incidents: undo the last change",
     condition=f"{OLD_SUBLIST.condition}; {OLD_SUBLIST.setting} is {OLD_SUBLIST.after}. Somebody executes {_MEND}, and"

@@ -97,8 +97,7 @@ def _wasted(trial: RuleTrial) -> None:
 
 @CounterProof(
     RULE,
-    "mysql-9.7",
-    _SMALL,
+    {"mysql-9.7": _SMALL},
     folklore="Read-ahead is for hard disks: set innodb_read_ahead_threshold = 0 on an SSD.",
     source="widespread advice for SSDs",
     condition=f"full scans of a table of {TABLE_PAGES} pages, several times the pool",

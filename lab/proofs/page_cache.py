@@ -100,8 +100,7 @@ def _direct(trial: RuleTrial) -> None:
 
 @CounterProof(
     RULE,
-    "mariadb-10.11",
-    _SMALL | _BUFFERED,
+    {"mariadb-10.11": _SMALL | _BUFFERED},
     folklore="Always set innodb_flush_method = O_DIRECT: the page cache is a waste of memory.",
     source="widespread advice on innodb_flush_method",
     condition=f"lookups at random places of a table of {MISSED_PAGES} pages, in a pool of"

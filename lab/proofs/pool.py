@@ -89,8 +89,7 @@ def _hot_set(trial: RuleTrial) -> None:
 
 @CounterProof(
     "scan-exceeds-buffer-pool",
-    "mysql-9.7",
-    GROWING["mysql-9.7"],
+    {"mysql-9.7": GROWING["mysql-9.7"]},
     folklore="the buffer pool must be as large as the data",
     source='MySQLTuner, "InnoDB buffer pool / data size"',
     condition=f"There are {{data:,.0f}} MiB of data, a table of {2 * OTHER_PAGES:,} pages among them that was read"
@@ -121,8 +120,7 @@ def _data_exceed_the_pool(trial: RuleTrial) -> None:
 
 @CounterProof(
     "buffer-pool-too-small",
-    "mysql-9.7",
-    GROWING["mysql-9.7"],
+    {"mysql-9.7": GROWING["mysql-9.7"]},
     folklore="a hit ratio under 99 % wants a larger buffer pool",
     source='MySQL Enterprise Monitor, "InnoDB Buffer Cache Has Sub-Optimal Hit Rate", and many others',
     condition="A server that has just started has a pool of {pool:,.0f} pages. A job goes through a table of"

@@ -179,7 +179,7 @@ class CounterProof:
 
     Attributes:
         rule: The rule's id.
-        server, options: The server and its options.
+        options: Server options by server name.
         folklore: The advice.
         source: Its source.
         condition: The state in words.
@@ -189,8 +189,7 @@ class CounterProof:
     """
 
     rule: str
-    server: str
-    options: Mapping[str, str]
+    options: Options
     folklore: str
     source: str
     condition: str
@@ -202,10 +201,10 @@ class CounterProof:
         """The counter-proof of this procedure: a decorator."""
         return replace(self, procedure=procedure)
 
-    def part(self, number: int) -> Part:
-        """Its part; ``number`` distinguishes a rule's counter-proofs."""
-        name = f"folklore {number}, {self.server}"
-        return Part(f"proofs/{self.rule}", name, self.server, self.options, self._run)
+    def part(self, number: int, server: str) -> Part:
+        """Its part on a server; ``number`` distinguishes those of a rule."""
+        name = f"folklore {number}, {server}"
+        return Part(f"proofs/{self.rule}", name, server, self.options[server], self._run)
 
     def _run(self, server: PrivateServer, say: Say) -> Data:
         trial = RuleTrial(server, self.rule, say)

@@ -110,8 +110,7 @@ def _too_few(trial: RuleTrial) -> None:
 
 @CounterProof(
     RULE,
-    "mysql-9.7",
-    _LITTLE | {"innodb-parallel-read-threads": f"{DEFAULT}"},
+    {"mysql-9.7": _LITTLE | {"innodb-parallel-read-threads": f"{DEFAULT}"}},
     folklore=f"set {SETTING} to {FOLKLORE}",
     source="the table of measured times in seed 000, where it was the fastest",
     condition=f"A table in the order of its keys, larger than the pool, was counted with {DEFAULT} reader threads:"

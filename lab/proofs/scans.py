@@ -95,6 +95,7 @@ def _read_each_pass(
 _HELD_PAGES, _DUMPED_PAGES, _SPARED_PAGES = 1_800, 6_000, 600
 _HOT_PAGES, _HOT_LOOKUPS, _BURST_LOOKUPS = 1_800, 6_000, 3_000
 _SCATTERED_ROWS = 42_000
+_SPREAD_PAGES, _SPREAD_LOOKUPS = 9_000, 2_500
 _LARGER_PCT = "a table that is read from disk at each scan wants a larger innodb_old_blocks_pct"
 _PASS_PAGES = ComparedFigure("pages read by a pass", "pages", "pages")
 _ROUND_PAGES = ComparedFigure("pages read by scan and lookups", "pages", "pages")
@@ -132,8 +133,7 @@ def _time_zero(trial: RuleTrial) -> None:
 
 @CounterProof(
     "scan-exceeds-old-sublist",
-    "mysql-9.7",
-    POOL,
+    {"mysql-9.7": POOL},
     folklore="a table that is scanned again and again wants innodb_old_blocks_pct = 95",
     source=SEED_2,
     condition=f"A table of {_HELD_PAGES:,} pages, more than the old sublist holds, is scanned every {PAUSE:g} seconds,"
@@ -171,8 +171,7 @@ def _free_pages_hold_it(trial: RuleTrial) -> None:
 
 @CounterProof(
     "scan-exceeds-old-sublist",
-    "mysql-9.7",
-    POOL,
+    {"mysql-9.7": POOL},
     folklore="innodb_old_blocks_time = 0 caches a table that is read at each scan",
     source="this rule until its hot set was bounded by the tables that are asked: it offered it as an alternative",
     condition=f"A table of {PAGES:,} pages is scanned in turn with {_HOT_LOOKUPS:,} lookups spread over {_HOT_PAGES:,}"
@@ -205,8 +204,7 @@ def _hot_set_has_no_room(trial: RuleTrial) -> None:
 
 @CounterProof(
     "scan-exceeds-old-sublist",
-    "mysql-9.7",
-    POOL | BURST,
+    {"mysql-9.7": POOL | BURST},
     folklore=_LARGER_PCT,
     source="this rule until its choice had to hold for all accesses that explain the reads: it advised 79",
     condition=f"A table of {PAGES:,} pages is scanned in turn with {_BURST_LOOKUPS:,} lookups spread over"
@@ -230,44 +228,37 @@ def _hot_set_is_asked_for_in_bursts(trial: RuleTrial) -> None:
         trial.watch(one_round, WATCHED, pause=rest)
 
 
-def _no_room(server_name: str) -> CounterProof:
-    """More pages are read between two scans than the pool holds."""
+@CounterProof(
+    "scan-exceeds-old-sublist",
+    dict.fromkeys(("mysql-9.7", "mariadb-10.11"), POOL),
+    folklore=_LARGER_PCT,
+    source=SEED_2,
+    condition=f"A table of {PAGES:,} pages is scanned in turn with {_SPREAD_LOOKUPS:,} lookups spread over"
+    f" {_SPREAD_PAGES:,} pages, in a pool of {{pool:,.0f}}: more is read between two scans than the pool holds.",
+    measures=(ComparedFigure("pages read by a scan", "pages", "scanned"), _ROUND_PAGES),
+)
+def _no_room(trial: RuleTrial) -> None:
+    server = trial.server
+    one_pass = with_connection(server, scan, SCANNED)
+    lookups = with_connection(server, look_up, HOT, _SPREAD_PAGES, _SPREAD_LOOKUPS)
+    one_round = together(one_pass, lookups)
 
-    @CounterProof(
-        "scan-exceeds-old-sublist",
-        server_name,
-        POOL,
-        folklore=_LARGER_PCT,
-        source=SEED_2,
-        condition=f"A table of {PAGES:,} pages is scanned in turn with {_SPREAD_LOOKUPS:,} lookups spread over"
-        f" {_SPREAD_PAGES:,} pages, in a pool of {{pool:,.0f}}: more is read between two scans than the pool holds.",
-        measures=(ComparedFigure("pages read by a scan", "pages", "scanned"), _ROUND_PAGES),
-    )
-    def counter_proof(trial: RuleTrial) -> None:
-        server = trial.server
-        one_pass = with_connection(server, scan, SCANNED)
-        lookups = with_connection(server, look_up, HOT, _SPREAD_PAGES, _SPREAD_LOOKUPS)
-        one_round = together(one_pass, lookups)
+    def rounds() -> tuple[Snapshot, ...]:
+        one_round()
+        trial.record({"scanned": measure(server, one_pass, pause=PAUSE)["pages"]})
+        lookups()
+        return trial.watch(one_round, WATCHED, pause=PAUSE)
 
-        def rounds() -> tuple[Snapshot, ...]:
-            one_round()
-            trial.record({"scanned": measure(server, one_pass, pause=PAUSE)["pages"]})
-            lookups()
-            return trial.watch(one_round, WATCHED, pause=PAUSE)
-
-        with emptied(server, {SCANNED: PAGES, OTHER: OTHER_PAGES, HOT: _SPREAD_PAGES}) as connection:
-            scan(connection, OTHER)
-            trial.silent(rounds())
-            trial.follow_folklore("SET GLOBAL innodb_old_blocks_pct = 80")
-            rounds()
-
-    return counter_proof
+    with emptied(server, {SCANNED: PAGES, OTHER: OTHER_PAGES, HOT: _SPREAD_PAGES}) as connection:
+        scan(connection, OTHER)
+        trial.silent(rounds())
+        trial.follow_folklore("SET GLOBAL innodb_old_blocks_pct = 80")
+        rounds()
 
 
 @CounterProof(
     "scan-exceeds-old-sublist",
-    "mysql-5.6",
-    SMALLER,
+    {"mysql-5.6": SMALLER},
     folklore="a table that is read from disk at each scan wants innodb_old_blocks_pct = 95",
     source=SEED_2,
     condition=f"A table of {LARGER_PAGES:,} pages is scanned every {PAUSE:g} seconds in a pool of {{pool:,.0f}}.",
@@ -286,8 +277,7 @@ def _larger_than_the_pool(trial: RuleTrial) -> None:
 
 @CounterProof(
     "old-blocks-time-zero",
-    "mysql-9.7",
-    POOL | ZERO,
+    {"mysql-9.7": POOL | ZERO},
     folklore="innodb_old_blocks_time = 0 is never right, 1000 is",
     source="the manual, which has scan resistance in mind",
     condition=f"innodb_old_blocks_time is 0. A table of {PAGES:,} pages, more than the old sublist holds, is scanned"
@@ -308,8 +298,7 @@ def _zero_keeps_it(trial: RuleTrial) -> None:
 
 @CounterProof(
     "count-parallel-never-promotes",
-    "mysql-9.7",
-    SMALLER | THREADS,
+    {"mysql-9.7": SMALLER | THREADS},
     folklore="COUNT(*) wants innodb_parallel_read_threads = 1, so that it makes pages young",
     source="seed 001, case 3, and bug 99717",
     condition=f"A table of {_SCATTERED_ROWS:,} rows, larger than the pool of {{pool:,.0f}} pages, whose rows came in no"
@@ -326,9 +315,6 @@ def _one_reader_thread(trial: RuleTrial) -> None:
     trial.follow_folklore("SET GLOBAL innodb_parallel_read_threads = 1")
     one_count()
     trial.measure(one_count, 3, pause=PAUSE)
-
-
-_SPREAD_PAGES, _SPREAD_LOOKUPS = 9_000, 2_500
 
 
 PROOFS = (
@@ -352,8 +338,7 @@ COUNTER_PROOFS = (
     _free_pages_hold_it,
     _hot_set_has_no_room,
     _hot_set_is_asked_for_in_bursts,
-    _no_room("mysql-9.7"),
-    _no_room("mariadb-10.11"),
+    _no_room,
     _larger_than_the_pool,
     _zero_keeps_it,
     _one_reader_thread,

@@ -155,8 +155,7 @@ def _full_pool(trial: RuleTrial) -> PromisedLimit:
 
 @CounterProof(
     "buffer-pool-larger-than-needed",
-    "mysql-9.7",
-    _OPTIONS["mysql-9.7"],
+    {"mysql-9.7": _OPTIONS["mysql-9.7"]},
     folklore="by day the hit rate is 100 % and a part of the pool is never filled: it is too large",
     source="widespread advice to size a pool by its working set",
     condition=f"By day rows on {HOT_PAGES:,} pages are looked up. Once a night, from {NIGHT:02}:00 UTC, a table of"
@@ -193,8 +192,7 @@ def _nightly_report(trial: RuleTrial) -> None:
 
 @CounterProof(
     "buffer-pool-larger-than-needed",
-    "mysql-9.7",
-    _OPTIONS["mysql-9.7"],
+    {"mysql-9.7": _OPTIONS["mysql-9.7"]},
     folklore="most of the pool is free: it is too large",
     source="widespread advice on dashboards of the pool's free pages",
     condition=f"A server has just started: {{unused:,.0f}} pages of the pool are free, and {LOOKUPS:,} rows a round are"

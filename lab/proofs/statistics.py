@@ -47,8 +47,7 @@ def _outgrown(trial: RuleTrial) -> None:
 
 @CounterProof(
     RULE,
-    "mysql-9.7",
-    POOL,
+    {"mysql-9.7": POOL},
     folklore="a data file far larger than its table's statistics say shows that they are outdated",
     source="comparisons of FILE_SIZE with DATA_LENGTH",
     condition=f"A table of {EMPTIED_PAGES:,} pages, in a file that has ten times as many since rows were deleted, is"

@@ -68,8 +68,7 @@ def _dump_and_load(trial: RuleTrial) -> None:
 
 @CounterProof(
     "warmup-disabled",
-    "mysql-9.7",
-    _ON | {"innodb-buffer-pool-dump-pct": "63"},
+    {"mysql-9.7": _ON | {"innodb-buffer-pool-dump-pct": "63"}},
     folklore="Dump and load the whole buffer pool, so that a restart does not show.",
     source="widespread advice on innodb_buffer_pool_dump_pct, which MySQL 5.6 followed: it dumps all",
     condition=f"a full pool with a hot set of {HOT_PAGES} pages in the young sublist, and a dump of {{young}} % of the"

@@ -21,7 +21,7 @@ from lab.harness import records
 from lab.harness.campaign import Study
 from lab.harness.watch import rules
 from lab.outcomes import changed, followed
-from lab.proofs import COUNTER_PROOFS, PROOFS, PROVED, SHORT
+from lab.proofs import COUNTER_PROOFS, PROOFS, PROVED, SHORT, counters
 from lab.proofs import report as proofs
 from lab.proofs.gaps import UNPROVED
 from lab.proofs.proof import Proof
@@ -95,9 +95,8 @@ def test_a_proofs_record_has_what_the_proof_declares(proof: Proof) -> None:
 
 @pytest.mark.parametrize("rule", PROVED)
 def test_a_counter_proofs_record_has_what_it_declares(rule: str) -> None:
-    declared = [counter for counter in COUNTER_PROOFS if counter.rule == rule]
-    for counter, (server, record) in zip(declared, proofs.recorded()[rule].counters, strict=True):
-        assert (record.folklore, record.source, server) == (counter.folklore, counter.source, counter.server)
+    for (counter, declared), (server, record) in zip(counters(rule), proofs.recorded()[rule].counters, strict=True):
+        assert (record.folklore, record.source, server) == (counter.folklore, counter.source, declared)
         assert [measure.what for measure in record.measures] == [measure.what for measure in counter.measures]
         assert filled(counter.condition, record.condition)
         assert filled(counter.notes, record.notes)
