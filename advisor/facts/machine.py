@@ -118,13 +118,8 @@ def _storage(
         measured = f"{seconds * 1000.0:.2f} ms a read of a data file, mean of {waited:.0f}"
         cached = through_page_cache(window.latest) is not False or seen.filesystem in _IN_MEMORY
         fast = _STORAGE.ssd_seconds_where_rotational if seen.rotational else _STORAGE.ssd_seconds
-        if (
-            seconds <= fast
-            and not cached
-            and share is not None
-            and share >= _STORAGE.mostly_random
-            and _reads_ahead(window)
-        ):
+        random = share is not None and share >= _STORAGE.mostly_random and _reads_ahead(window)
+        if random and seconds <= fast and not cached:
             return "ssd", measured
         # An SSD is so slow in the mean only if many requests wait for it.
         if seconds >= _STORAGE.hdd_seconds and seen.rotational is not False:

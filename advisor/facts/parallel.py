@@ -14,10 +14,13 @@ from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.rows import number
 
 _THREADS_PER_CORE = 2.0
-# A random read takes 0.1 ms on an SSD, and up to 1 ms behind a network. A longer one is of a hard disk, or queued.
+"""Bound of the threads that are advised."""
 _QUEUED_SECONDS = 0.003
+"""A random read takes 0.1 ms on an SSD, and up to 1 ms behind a network. A longer one is of a hard disk, or queued."""
 _OTHERS = 2.0
+"""Requests of others for each request of the read: from here on others use the device more."""
 _BUSY = 0.8
+"""Share of the time: a disk that is busy for longer hardly rests."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ def test_the_recordings_path_is_relative_to_the_cases(make_rule: MakeRule) -> No
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "1:1: cases are a list of mappings with name, recording, expect, …"),
         ("name: one\n", "1:1: cases are a list"),
@@ -63,12 +63,12 @@ def test_the_recordings_path_is_relative_to_the_cases(make_rule: MakeRule) -> No
         ("- name: [\n", "2:1: "),
     ],
 )
-def test_an_error_in_cases_has_its_position(make_rule: MakeRule, text: str, said: str) -> None:
+def test_an_error_in_cases_has_its_position(make_rule: MakeRule, text: str, message: str) -> None:
     rule = make_rule()
     path = write(rule, text)
     with pytest.raises(FileError) as caught:
         cases.load(rule)
-    assert str(caught.value).startswith(f"{path}:{said}")
+    assert str(caught.value).startswith(f"{path}:{message}")
 
 
 def test_a_rule_without_cases_is_rejected(make_rule: MakeRule) -> None:

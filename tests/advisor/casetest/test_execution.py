@@ -63,7 +63,7 @@ def test_a_finding_as_expected_is_no_difference() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "said"),
+    ("expected", "text"),
     [
         ({"subject": {}}, "subject: expected none, found schema = shop, table = orders"),
         ({"changes": {}}, "changes: expected none, found innodb_old_blocks_pct = 64"),
@@ -76,8 +76,8 @@ def test_a_finding_as_expected_is_no_difference() -> None:
         ({"actions": 1}, "actions: expected any, found none"),
     ],
 )
-def test_a_finding_with_other_values_is_a_difference(expected: dict[str, object], said: str) -> None:
-    assert differences(OLD_SUBLIST, expect=[FOUND | expected]) == [said]
+def test_a_finding_with_other_values_is_a_difference(expected: dict[str, object], text: str) -> None:
+    assert differences(OLD_SUBLIST, expect=[FOUND | expected]) == [text]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_prediction_may_be_off_by_a_share_of_it(
 
 
 @pytest.mark.parametrize(
-    ("expected", "said"),
+    ("expected", "text"),
     [
         (None, None),
         (2, None),
@@ -104,14 +104,14 @@ def test_a_prediction_may_be_off_by_a_share_of_it(
         (0, "actions: expected none, found do first, do second"),
     ],
 )
-def test_actions_are_compared_by_number_or_by_text(make_rule: MakeRule, expected: object, said: str | None) -> None:
+def test_actions_are_compared_by_number_or_by_text(make_rule: MakeRule, expected: object, text: str | None) -> None:
     rule = make_rule(change=[], action=[{"do": "do first"}, {"do": "do second", "apply": ["SELECT 2"]}])
-    assert differences(rule, expect=[{"actions": expected}]) == ([said] if said else [])
+    assert differences(rule, expect=[{"actions": expected}]) == ([text] if text else [])
 
 
 def test_silence_and_findings_differ() -> None:
-    [said] = differences(OLD_SUBLIST)
-    assert said.startswith("findings: expected silence, found 1 finding: shop.orders (145 MiB) was scanned 5 times")
+    [text] = differences(OLD_SUBLIST)
+    assert text.startswith("findings: expected silence, found 1 finding: shop.orders (145 MiB) was scanned 5 times")
     assert differences(OLD_SUBLIST, recording=IDLE, expect=[FOUND, FOUND]) == [
         "findings: expected 2 findings, found silence"
     ]
@@ -127,5 +127,5 @@ def test_blindness_is_compared() -> None:
 
 def test_a_failing_rule_is_a_difference(make_rule: MakeRule) -> None:
     broken = make_rule(change=[{"setting": "innodb_old_blocks_pct", "value": "window.seconds / 0.0"}])
-    [said] = [text for text in differences(broken, expect=[]) if text.startswith("the rule")]
-    assert said.startswith("the rule: expected works, found the rule failed: ")
+    [difference] = [text for text in differences(broken, expect=[]) if text.startswith("the rule")]
+    assert difference.startswith("the rule: expected works, found the rule failed: ")

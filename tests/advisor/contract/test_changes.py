@@ -121,9 +121,9 @@ def test_a_group_is_restarted_one_member_at_a_time() -> None:
 def test_an_impossible_change_is_refused_with_the_reason(
     of: Server, setting: str, value: SettingValue, why: str
 ) -> None:
-    said = refuses(of, setting, value)
-    assert said is not None
-    assert said.startswith(why)
+    reason = refuses(of, setting, value)
+    assert reason is not None
+    assert reason.startswith(why)
 
 
 @pytest.mark.parametrize(

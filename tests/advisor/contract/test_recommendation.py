@@ -37,11 +37,11 @@ CHANGE = {"setting", "from", "to", "dynamic", "apply", "rollback", "persist", "c
 
 
 def test_the_fingerprint_depends_on_rule_and_subject_only() -> None:
-    known = fingerprint("scan-exceeds-old-sublist", {"schema": "shop", "table": "orders"})
-    assert known == "a63178a321b3b23c"
-    assert known == fingerprint("scan-exceeds-old-sublist", {"table": "orders", "schema": "shop"})
-    assert known != fingerprint("scan-exceeds-old-sublist", {"schema": "shop", "table": "order"})
-    assert known != fingerprint("another", {"schema": "shop", "table": "orders"})
+    of_orders = fingerprint("scan-exceeds-old-sublist", {"schema": "shop", "table": "orders"})
+    assert of_orders == "a63178a321b3b23c"
+    assert of_orders == fingerprint("scan-exceeds-old-sublist", {"table": "orders", "schema": "shop"})
+    assert of_orders != fingerprint("scan-exceeds-old-sublist", {"schema": "shop", "table": "order"})
+    assert of_orders != fingerprint("another", {"schema": "shop", "table": "orders"})
     assert fingerprint("a", {}) != fingerprint("b", {})
 
 

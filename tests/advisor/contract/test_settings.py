@@ -68,7 +68,7 @@ def test_values_are_parsed_as_people_write_them(name: str, written: SettingValue
 
 
 @pytest.mark.parametrize(
-    ("name", "written", "said"),
+    ("name", "written", "message"),
     [
         ("innodb_old_blocks_pct", "96", "96 is not a whole number from 5 to 95"),
         ("innodb_old_blocks_pct", 4.5, "4.5 is not a whole number from 5 to 95"),
@@ -83,10 +83,10 @@ def test_values_are_parsed_as_people_write_them(name: str, written: SettingValue
         ("innodb_change_buffering", 1.0, "1 is not one of none, inserts, deletes, changes, purges, all"),
     ],
 )
-def test_an_invalid_value_is_refused_with_the_accepted_ones(name: str, written: SettingValue, said: str) -> None:
+def test_an_invalid_value_is_refused_with_the_accepted_ones(name: str, written: SettingValue, message: str) -> None:
     with pytest.raises(ValueError, match="is not") as caught:
         SETTINGS[name].parse(written)
-    assert str(caught.value) == said
+    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(

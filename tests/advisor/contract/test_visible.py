@@ -37,10 +37,10 @@ def test_joiners_are_hidden_beside_latin_letters() -> None:
 @pytest.mark.parametrize("name", NAMES, ids=ascii)
 @pytest.mark.parametrize("indent", [None, 2])
 def test_json_has_the_same_value_in_characters_that_show(name: str, indent: int | None) -> None:
-    said = json_of(Evidence(name=name, value=name, source=name), indent=indent)
-    assert not raw(said)
-    assert json.loads(said) == {"name": name, "value": name, "unit": "", "source": name}
-    said.encode()
+    text = json_of(Evidence(name=name, value=name, source=name), indent=indent)
+    assert not raw(text)
+    assert json.loads(text) == {"name": name, "value": name, "unit": "", "source": name}
+    text.encode()
 
 
 def test_json_beyond_the_basic_plane_is_escaped_by_pairs() -> None:

@@ -402,12 +402,12 @@ MISTAKES = {
 
 @pytest.mark.parametrize("what", MISTAKES)
 def test_a_mistake_is_refused_where_it_is(tmp_path: Path, what: str) -> None:
-    old, new, pointed_at, said = MISTAKES[what]
+    old, new, pointed_at, expected = MISTAKES[what]
     assert old in GOOD
     _, rest, message = refusal(tmp_path, GOOD.replace(old, new, 1))
     assert rest.startswith(pointed_at)
     assert bool(rest) == bool(pointed_at)
-    assert message.startswith(said)
+    assert message.startswith(expected)
     assert "\n" not in message
 
 

@@ -41,7 +41,7 @@ def test_a_configuration_with_every_key(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "1:1: a configuration is a mapping with server, suppress, rules"),
         ("- rules", "1:1: a configuration is a mapping"),
@@ -65,10 +65,10 @@ def test_a_configuration_with_every_key(tmp_path: Path) -> None:
         ("server: [\n", "2:1: "),
     ],
 )
-def test_an_error_names_line_and_column(tmp_path: Path, text: str, said: str) -> None:
+def test_an_error_names_line_and_column(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(FileError) as caught:
         load(tmp_path, text)
-    assert str(caught.value).startswith(f"{tmp_path / 'advisor.yaml'}:{said}")
+    assert str(caught.value).startswith(f"{tmp_path / 'advisor.yaml'}:{message}")
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_fixes_are_shown_with_their_statements(make_rule: MakeRule) -> None:
 
 
 @pytest.mark.parametrize(
-    ("applies", "said"),
+    ("applies", "servers"),
     [
         ({}, "MySQL and MariaDB"),
         ({"mysql": {}}, "MySQL"),
@@ -96,15 +96,15 @@ def test_fixes_are_shown_with_their_statements(make_rule: MakeRule) -> None:
         ({"mysql": {"from": "8.0", "below": "8.4"}, "not_on": ["percona"]}, None),
     ],
 )
-def test_servers_are_written_out(make_rule: MakeRule, applies: dict[str, Any], said: str | None) -> None:
-    said = said or "MySQL 8.0 and later, below 8.4; not on Percona Server"
-    assert page.applies(make_rule(applies=applies)) == said
+def test_servers_are_written_out(make_rule: MakeRule, applies: dict[str, Any], servers: str | None) -> None:
+    servers = servers or "MySQL 8.0 and later, below 8.4; not on Percona Server"
+    assert page.applies(make_rule(applies=applies)) == servers
 
 
 def test_a_behaviour_is_written_out(make_rule: MakeRule) -> None:
-    said = page.applies(make_rule(applies={"has": ["parallel_read"]}))
-    assert said.startswith("MySQL and MariaDB, where this holds: ")
-    assert said.endswith(" (`parallel_read`)")
+    servers = page.applies(make_rule(applies={"has": ["parallel_read"]}))
+    assert servers.startswith("MySQL and MariaDB, where this holds: ")
+    assert servers.endswith(" (`parallel_read`)")
 
 
 def test_a_comment_beside_or_above_a_condition_explains_it(make_rule: MakeRule) -> None:

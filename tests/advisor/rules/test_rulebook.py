@@ -108,14 +108,14 @@ def test_an_updated_config_map_is_loaded_anew(write: Write, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("id: [", r"mine.yaml:\d+:\d+: "),
         ("id: other\n", r"mine.yaml:1:1: "),
         (None, r"mine.yaml: cannot read it: No such file or directory"),
     ],
 )
-def test_a_broken_file_is_refused_whole_and_the_old_rules_stay(write: Write, content: str | None, said: str) -> None:
+def test_a_broken_file_is_refused_whole_and_the_old_rules_stay(write: Write, content: str | None, message: str) -> None:
     suppressed = [Suppression(rule="a")]
     extra = write("extra", id="mine", title="old")
     rules = Rulebook(write("builtin", id="a"), extra, lambda: tuple(suppressed))
@@ -128,7 +128,7 @@ def test_a_broken_file_is_refused_whole_and_the_old_rules_stay(write: Write, con
         broken.symlink_to("gone")
     else:
         broken.write_text(content)
-    with pytest.raises(FileError, match=said) as caught:
+    with pytest.raises(FileError, match=message) as caught:
         rules.reload()
     assert rules.problem is caught.value
     assert rules.rule_set is before
