@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
-from pydantic_core import PydanticSerializationError
+if TYPE_CHECKING:  # --help needs no pydantic
+    from pydantic import BaseModel
 
 _HIDDEN = (
     "\x00-\x1f\x7f-\x9f"  # control characters: they move the cursor, and begin escape sequences
@@ -68,7 +68,9 @@ def json_of(content: BaseModel, **options: Any) -> str:
     """
     try:
         text = content.model_dump_json(**options)
-    except PydanticSerializationError:  # UTF-8 has no lone surrogates, but the escapes of JSON have
+    except (
+        ValueError
+    ):  # pydantic's PydanticSerializationError: UTF-8 has no lone surrogates, but the escapes of JSON have
         indent = options.pop("indent", None)
         separators = (",", ":") if indent is None else None
         dumped = content.model_dump(mode="json", **options)
