@@ -125,7 +125,7 @@ def columns(**rewrites: Callable[[Pseudonyms, str], str]) -> Anonymiser:
     return anonymise
 
 
-def kept(_: Pseudonyms, value: str) -> str:
+def unchanged(_: Pseudonyms, value: str) -> str:
     """A text of the server's own, unchanged: a rewrite for ``columns``."""
     return value
 

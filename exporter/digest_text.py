@@ -60,7 +60,7 @@ def tables_read(digest_text: str) -> frozenset[tuple[str | None, str]]:
     tokens: list[str] = _TOKEN.findall(digest_text)
     if not tokens or tokens[0] in _OTHER_WORK:
         return frozenset()
-    found: set[tuple[str | None, str]] = set()
+    tables: set[tuple[str | None, str]] = set()
     levels = [_Level(query=True, expecting=tokens[0] in ("INSERT", "REPLACE"))]
     for place, token in enumerate(tokens):
         level, before = levels[-1], tokens[place - 1] if place else ""
@@ -72,11 +72,11 @@ def tables_read(digest_text: str) -> frozenset[tuple[str | None, str]]:
             levels.pop()
         elif level.expecting and token not in _MODIFIERS | _BEFORE_ONE | {"SELECT"}:
             if place:  # INSERT and REPLACE themselves
-                found.add(_table(tokens, place))
+                tables.add(_table(tokens, place))
                 level.expecting = False
         else:
             _follow(level, token, before, creates=tokens[0] == "CREATE")
-    return frozenset(found)
+    return frozenset(tables)
 
 
 def _follow(level: _Level, token: str, before: str, *, creates: bool) -> None:

@@ -104,10 +104,10 @@ def _refuse_others(path: Path, status: os.stat_result) -> None:
     if kind == stat.S_IFDIR:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if kind == stat.S_IFLNK:
-        said = "Is a symbolic link, which nobody follows here; put the file itself there"
-        raise OSError(errno.ELOOP, said, str(path))
-    said = f"Is {_KINDS.get(kind, 'no regular file')}; write what it gives to a file first"
-    raise OSError(errno.EINVAL, said, str(path))
+        reason = "Is a symbolic link, which nobody follows here; put the file itself there"
+        raise OSError(errno.ELOOP, reason, str(path))
+    reason = f"Is {_KINDS.get(kind, 'no regular file')}; write what it gives to a file first"
+    raise OSError(errno.EINVAL, reason, str(path))
 
 
 def _refuse_larger(path: Path, size: int, most: int) -> None:

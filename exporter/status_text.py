@@ -143,8 +143,8 @@ def _pool(section: str) -> PoolText:
 def _labelled(section: str, label: str) -> int | None:
     """The number on the first line of this label."""
     at = section.find(label)
-    found = _NUMBER.match(section, at + len(label)) if at >= 0 else None
-    return count_or_none(found[1]) if found else None
+    number = _NUMBER.match(section, at + len(label)) if at >= 0 else None
+    return count_or_none(number[1]) if number else None
 
 
 def _checkpoint_age(section: str) -> int | None:

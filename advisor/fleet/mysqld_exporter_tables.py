@@ -19,7 +19,7 @@ from advisor.fleet.reader import Points, ServerSeries
 from advisor.fleet.sections import UNKNOWN, partial
 from advisor.observe.window import Window
 from exporter.collectors import count_statements
-from exporter.collectors.base import KEPT
+from exporter.collectors.base import MOST_ROWS
 from exporter.collectors.count_statements import COUNT_STATEMENTS, CountStatement
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
@@ -321,7 +321,7 @@ def _table_of(file_name: str) -> Table:
 
 
 def _largest(items: Mapping[Key, Value], size: Callable[[Value], float]) -> dict[Key, Value]:
-    """The KEPT largest entries, as a sidecar keeps them."""
-    if len(items) <= KEPT:
+    """The MOST_ROWS largest entries, as a sidecar keeps them."""
+    if len(items) <= MOST_ROWS:
         return dict(items)
-    return dict(heapq.nlargest(KEPT, items.items(), key=lambda item: size(item[1])))
+    return dict(heapq.nlargest(MOST_ROWS, items.items(), key=lambda item: size(item[1])))

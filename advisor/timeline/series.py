@@ -13,7 +13,7 @@ from pydantic import Field
 from advisor.contract.recommendation import Frozen, Number, tidy_or_none
 from advisor.observe.limits import LONGEST_GAP
 from advisor.observe.window import restarted
-from exporter.collectors.base import KEPT, Collector, amount
+from exporter.collectors.base import MOST_ROWS, Collector, amount
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.parallel_readers import PARALLEL_READERS
 from exporter.collectors.pools import POOLS, BufferPool
@@ -123,7 +123,7 @@ def _of_tables(tables: Sequence[Table]) -> Quantity:
         files = snapshot[TABLE_FILES]
         if files is None:
             return {}
-        full = len(files) >= KEPT
+        full = len(files) >= MOST_ROWS
         known = [table for table in tables if table in files or not full]
         return {labels[table]: files[table].reads if table in files else 0 for table in known}
 

@@ -12,9 +12,9 @@ from prometheus_client import Metric
 
 from exporter.anonymisation import Anonymiser
 from exporter.exposition import LabelledValue, MetricType, Spec
-from exporter.rows import USUAL, Rows, Value, credible, number
+from exporter.rows import USUAL, Rows, Value, count, credible, number, text
 from exporter.server import Server
-from exporter.snapshot import ConfiguredMachine, Failure, Index, SectionKey, Snapshot
+from exporter.snapshot import ConfiguredMachine, Failure, Index, SectionKey, Snapshot, Table
 
 Section = TypeVar("Section")
 Item = TypeVar("Item")
@@ -22,8 +22,8 @@ Item = TypeVar("Item")
 TOP = 100
 """Tables and indexes with a series of their own; the others are summed."""
 
-KEPT = 500
-"""Tables in a section at most, the ones with the largest numbers: a catalogue may have many thousands."""
+MOST_ROWS = 500
+"""Rows of tables or indexes that are read, the ones with the largest numbers: a catalogue may have many thousands."""
 
 OF_TABLE = ("schema", "table")
 OF_INDEX = (*OF_TABLE, "index")
@@ -141,7 +141,7 @@ def _unit(name: str) -> str:
 def _number(
     kind: MetricType,
     name: str,
-    text: str,
+    help_text: str,
     field: str | None = None,
     labels: tuple[str, ...] = (),
     *,
@@ -149,15 +149,15 @@ def _number(
     values: Values | None = None,
 ) -> SectionMetric:
     """A metric with its help text; the rest as in SectionMetric."""
-    return SectionMetric(name, kind, text, labels, _unit(name), field=field, words=words, values=values)
+    return SectionMetric(name, kind, help_text, labels, _unit(name), field=field, words=words, values=values)
 
 
 gauge, counter = partial(_number, "gauge"), partial(_number, "counter")
 
 
-def info(name: str, text: str, labels: tuple[str, ...], *, values: Values) -> SectionMetric:
+def info(name: str, help_text: str, labels: tuple[str, ...], *, values: Values) -> SectionMetric:
     """A metric whose labels are texts and whose value is 1."""
-    return SectionMetric(name, "info", text, labels, values=values)
+    return SectionMetric(name, "info", help_text, labels, values=values)
 
 
 def fixed(*statements: str) -> Callable[[Server], tuple[str, ...]]:
@@ -216,6 +216,15 @@ def summed(one: Item, other: Item) -> Item:
     """Two dataclasses of numbers as one, field by field."""
     numbers = ((getattr(one, field.name), getattr(other, field.name)) for field in fields(one))  # type: ignore[arg-type]
     return type(one)(*[mine + others for mine, others in numbers])
+
+
+def counts_by_table(rows: Rows, column: str) -> dict[Table, int]:
+    """A column of counts by table, from rows with object_schema and object_name."""
+    counts: dict[Table, int] = {}
+    for row in rows:
+        table = Table(text(row["object_schema"]), text(row["object_name"]))
+        counts[table] = counts.get(table, 0) + count(row[column])  # names that are not UTF-8 may become equal
+    return counts
 
 
 def optional(value: float | None, *labels: str) -> Iterator[LabelledValue]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from exporter.anonymisation import Pseudonyms, Row, columns, kept
+from exporter.anonymisation import Pseudonyms, Row, columns, unchanged
 from exporter.collectors.base import Collector, require_performance_schema
 from exporter.rows import Rows, Value, count, count_or_none, number, text
 from exporter.server import Server
@@ -124,5 +124,7 @@ BUILDS = Collector(
     queries,
     parse,
     privilege="SELECT ON performance_schema.*",
-    anonymise=columns(object_schema=Pseudonyms.schema, object_name=Pseudonyms.table, state=kept, event_name=kept),
+    anonymise=columns(
+        object_schema=Pseudonyms.schema, object_name=Pseudonyms.table, state=unchanged, event_name=unchanged
+    ),
 )

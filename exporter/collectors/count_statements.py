@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from exporter.anonymisation import Pseudonyms, Row, each_row
 from exporter.collectors.base import (
-    KEPT,
+    MOST_ROWS,
     OF_TABLE,
     TOP,
     Collector,
@@ -30,7 +30,7 @@ SQL = (
     " SUM_TIMER_WAIT AS picoseconds, SUM_ROWS_EXAMINED AS rows_examined,"
     " @@GLOBAL.lower_case_table_names AS lower_case, {sample} AS sample_text"
     " FROM performance_schema.events_statements_summary_by_digest"
-    " WHERE DIGEST_TEXT LIKE 'SELECT COUNT (%' ORDER BY SUM_TIMER_WAIT DESC LIMIT {kept}"
+    " WHERE DIGEST_TEXT LIKE 'SELECT COUNT (%' ORDER BY SUM_TIMER_WAIT DESC LIMIT {most}"
 )
 
 # A name that is printed as a keyword is not known.
@@ -64,7 +64,7 @@ class CountStatement:
 def queries(server: Server) -> tuple[str, ...]:
     """One statement. Only MySQL 8.0 and later keep samples."""
     require_performance_schema(server)
-    return (SQL.format(sample=_SAMPLE if server.data_dictionary else "NULL", kept=KEPT),)
+    return (SQL.format(sample=_SAMPLE if server.data_dictionary else "NULL", most=MOST_ROWS),)
 
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, CountStatement]:

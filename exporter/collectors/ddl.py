@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from exporter.anonymisation import columns, kept
+from exporter.anonymisation import columns, unchanged
 from exporter.collectors.base import Collector, counter, gauge, require_performance_schema
 from exporter.exposition import LabelledValue
 from exporter.rows import Rows, Value, count, count_or_none, seconds, text
@@ -111,7 +111,7 @@ DDL = Collector(
     queries,
     parse,
     privilege="SELECT ON performance_schema.*",
-    anonymise=columns(enabled=kept, event_name=kept),
+    anonymise=columns(enabled=unchanged, event_name=unchanged),
     metrics=(
         gauge("innodb_ddl_threads_active", "Threads building indexes.", "threads"),
         gauge(

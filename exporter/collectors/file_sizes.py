@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from exporter.anonymisation import Pseudonyms, columns
-from exporter.collectors.base import KEPT, Collector, SourceUnavailable, of_dictionary
+from exporter.collectors.base import MOST_ROWS, Collector, SourceUnavailable, of_dictionary
 from exporter.collectors.index_sizes import require_room_for_tables
 from exporter.rows import Rows, count, text
 from exporter.server import Server
@@ -15,7 +15,7 @@ from exporter.table_names import SYSTEM_SCHEMAS, from_filename
 # Names of 655 characters would be a temporary table on disk. Two names in a path have 511 at most.
 SQL = (
     "SELECT LEFT(NAME, 512) AS file_name, FILE_SIZE AS bytes FROM information_schema.{prefix}TABLESPACES"
-    f" WHERE NAME LIKE '%/%' ORDER BY FILE_SIZE DESC LIMIT {KEPT}"
+    f" WHERE NAME LIKE '%/%' ORDER BY FILE_SIZE DESC LIMIT {MOST_ROWS}"
 )
 
 
@@ -27,7 +27,7 @@ def queries(server: Server) -> tuple[str, ...]:
 
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, int]:
-    """Bytes by table, partitions summed: of the KEPT largest files. A file may have free pages."""
+    """Bytes by table, partitions summed: of the MOST_ROWS largest files. A file may have free pages."""
     sizes: dict[Table, int] = {}
     for row in results[0]:
         table = Table(*from_filename(text(row["file_name"])))

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from exporter.anonymisation import Pseudonyms, columns, kept
+from exporter.anonymisation import Pseudonyms, columns, unchanged
 from exporter.collectors.base import (
     OF_INDEX,
     OF_TABLE,
@@ -307,7 +307,7 @@ INDEX_SIZES = Collector(
         table_name=Pseudonyms.table,
         index_name=Pseudonyms.index,
         longest_prefix=_longest_prefix,
-        stat_name=kept,
+        stat_name=unchanged,
         stat_description=Pseudonyms.columns,
     ),
     metrics=(

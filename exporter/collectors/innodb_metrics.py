@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from exporter.anonymisation import columns, kept
+from exporter.anonymisation import columns, unchanged
 from exporter.collectors.base import Collector, amount, counter, gauge, optional
 from exporter.collectors.innodb_status import INNODB_STATUS
 from exporter.collectors.pools import POOLS
@@ -71,7 +71,7 @@ INNODB_METRICS = Collector(
     parse,
     privilege="PROCESS ON *.*",
     quick=True,
-    anonymise=columns(name=kept),
+    anonymise=columns(name=unchanged),
     metrics=(
         gauge("innodb_ibuf_size_pages", "Pages of the change buffer in use.", _SIZE, values=_size),
         gauge("innodb_ibuf_free_list_pages", "Free pages of the change buffer's segment.", values=_part_of_segment(0)),

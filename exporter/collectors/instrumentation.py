@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from exporter.anonymisation import columns, kept
+from exporter.anonymisation import columns, unchanged
 from exporter.collectors.base import Collector, with_performance_schema
 from exporter.rows import Rows, text
 
@@ -33,5 +33,5 @@ INSTRUMENTATION = Collector(
     parse,
     privilege="SELECT ON performance_schema.*",
     every=10.0,
-    anonymise=columns(name=kept, enabled=kept, setup=kept),
+    anonymise=columns(name=unchanged, enabled=unchanged, setup=unchanged),
 )

@@ -222,7 +222,7 @@ _FILE_SYSTEM = re.compile(r"ext[234]|xfs|btrfs|zfs|overlay|tmpfs|nfs4?|f2fs|jfs|
 def _anonymous(name: str, value: Value) -> Value:
     match name, value:
         case "device", str():
-            return ", ".join(each if _DISK.fullmatch(each) else "disk" for each in value.split(", "))
+            return ", ".join(disk if _DISK.fullmatch(disk) else "disk" for disk in value.split(", "))
         case "filesystem", str():
             return value if _FILE_SYSTEM.fullmatch(value) else "other"
         case "device_source", str() if value.startswith("the data folder is on "):

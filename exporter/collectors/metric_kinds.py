@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from exporter.anonymisation import columns, kept
+from exporter.anonymisation import columns, unchanged
 from exporter.collectors.base import Collector, fixed
 from exporter.rows import Rows, text
 
@@ -33,5 +33,5 @@ METRIC_KINDS = Collector(
     parse,
     privilege="PROCESS ON *.*",
     every=300.0,
-    anonymise=columns(name=kept, subsystem=kept, type=kept),
+    anonymise=columns(name=unchanged, subsystem=unchanged, type=unchanged),
 )

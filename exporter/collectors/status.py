@@ -13,13 +13,13 @@ from exporter.collectors.base import Collector, counter, gauge
 from exporter.rows import Rows, Value, credible, lower_half, number, text
 from exporter.server import Server
 
-_WANTED = (
+_WHERE = (
     " WHERE Variable_name LIKE 'Innodb%' OR Variable_name IN ("
     "'Aborted_connects', 'Handler_delete', 'Handler_update', 'Handler_write', 'Questions', 'Threads_connected', "
     "'Threads_running', 'Uptime')"
 )
-SHOW_SQL = f"SHOW GLOBAL STATUS{_WANTED}"
-SELECT_SQL = f"SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status{_WANTED}"
+SHOW_SQL = f"SHOW GLOBAL STATUS{_WHERE}"
+SELECT_SQL = f"SELECT VARIABLE_NAME, VARIABLE_VALUE FROM performance_schema.global_status{_WHERE}"
 """The same in less than half the server's time (9.7.4: 0.4 ms instead of 1.0), for any account."""
 _IBUF_PAGES = ("innodb_ibuf_free_list", "innodb_ibuf_segment_size", "innodb_ibuf_size")
 

@@ -98,10 +98,10 @@ def _names(row: dict[str, Value], table: Table) -> bool:
     """Whether the statement reads or writes the table."""
     own = text(row["schema_name"])
     lower = bool(row["lower_case"])  # a digest has names as the client wrote them
-    wanted = (table.schema.lower(), table.table.lower()) if lower else (table.schema, table.table)
+    name_in_digests = (table.schema.lower(), table.table.lower()) if lower else (table.schema, table.table)
     for schema, name in tables_read(text(row["digest_text"])):
         in_schema = own if schema is None else schema
-        if wanted == ((in_schema.lower(), name.lower()) if lower else (in_schema, name)):
+        if name_in_digests == ((in_schema.lower(), name.lower()) if lower else (in_schema, name)):
             return True
     return False
 

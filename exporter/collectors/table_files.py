@@ -7,7 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath
 
 from exporter.anonymisation import Pseudonyms, Row, each_row
-from exporter.collectors.base import KEPT, OF_TABLE, TOP, Collector, counter, exact, summed, with_performance_schema
+from exporter.collectors.base import (
+    MOST_ROWS,
+    OF_TABLE,
+    TOP,
+    Collector,
+    counter,
+    exact,
+    summed,
+    with_performance_schema,
+)
 from exporter.collectors.data_files import INSTRUMENT, FileReads
 from exporter.rows import Rows, count, seconds, text
 from exporter.snapshot import Table
@@ -21,14 +30,14 @@ SQL = (
     " SUM(SUM_NUMBER_OF_BYTES_READ) AS bytes, SUM(SUM_TIMER_READ) AS picoseconds, @@datadir AS datadir"
     " FROM performance_schema.file_summary_by_instance"
     f" WHERE EVENT_NAME = '{INSTRUMENT}' AND COUNT_STAR > 0 AND FILE_NAME LIKE '%.ibd'"
-    f" GROUP BY 1 ORDER BY bytes DESC LIMIT {KEPT}"
+    f" GROUP BY 1 ORDER BY bytes DESC LIMIT {MOST_ROWS}"
 )
 
 ANONYMOUS_DATADIR = "/var/lib/mysql"
 
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, FileReads]:
-    """Reads since the file was first opened, by table: the KEPT most read tables."""
+    """Reads since the file was first opened, by table: the MOST_ROWS most read tables."""
     files: dict[Table, FileReads] = {}
     for row in results[0]:
         path = PurePath(text(row["file_name"]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from exporter.anonymisation import Pseudonyms, columns
-from exporter.collectors.base import KEPT, Collector, summed, with_performance_schema
+from exporter.collectors.base import MOST_ROWS, Collector, summed, with_performance_schema
 from exporter.rows import Rows, count, seconds, text
 from exporter.snapshot import Index
 from exporter.table_names import SYSTEM_SCHEMAS
@@ -17,7 +17,7 @@ SQL = (
     " COUNT_DELETE AS count_delete, SUM_TIMER_FETCH AS timer_fetch, SUM_TIMER_WRITE AS timer_write"
     " FROM performance_schema.table_io_waits_summary_by_index_usage"
     f" WHERE COUNT_STAR > 0 AND OBJECT_SCHEMA NOT IN {SYSTEM_SCHEMAS}"
-    f" ORDER BY SUM_TIMER_WAIT DESC LIMIT {KEPT}"
+    f" ORDER BY SUM_TIMER_WAIT DESC LIMIT {MOST_ROWS}"
 )
 
 NO_INDEX = ""
@@ -47,7 +47,7 @@ class IndexIo:
 
 
 def parse(results: Sequence[Rows]) -> Mapping[Index, IndexIo]:
-    """The KEPT indexes on which most time was spent; rows without an index under the name ``NO_INDEX``."""
+    """The MOST_ROWS indexes on which most time was spent; rows without an index under the name ``NO_INDEX``."""
     indexes: dict[Index, IndexIo] = {}
     for row in results[0]:
         name = NO_INDEX if row["index_name"] is None else text(row["index_name"])

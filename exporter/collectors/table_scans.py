@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from exporter.anonymisation import Pseudonyms, columns
-from exporter.collectors.base import OF_TABLE, TOP, Collector, counter, with_performance_schema
-from exporter.rows import Rows, count, text
+from exporter.collectors.base import OF_TABLE, TOP, Collector, counter, counts_by_table, with_performance_schema
+from exporter.rows import Rows
 from exporter.snapshot import Table
 from exporter.table_names import SYSTEM_SCHEMAS
 
@@ -20,11 +20,7 @@ SQL = (
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, int]:
     """Rows fetched since the start, by table."""
-    sums: dict[Table, int] = {}
-    for row in results[0]:
-        table = Table(text(row["object_schema"]), text(row["object_name"]))
-        sums[table] = sums.get(table, 0) + count(row["count_fetch"])  # names that are not UTF-8 may become equal
-    return sums
+    return counts_by_table(results[0], "count_fetch")
 
 
 def _items(scans: Mapping[Table, int]) -> Iterator[tuple[tuple[str, str], int]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from exporter.anonymisation import Pseudonyms, columns
-from exporter.collectors.base import KEPT, Collector, with_performance_schema
-from exporter.rows import Rows, count, text
+from exporter.collectors.base import MOST_ROWS, Collector, counts_by_table, with_performance_schema
+from exporter.rows import Rows
 from exporter.snapshot import Table
 from exporter.table_names import SYSTEM_SCHEMAS
 
@@ -16,17 +16,13 @@ SQL = (
     " COUNT_READ_EXTERNAL + COUNT_WRITE_EXTERNAL AS statements"
     " FROM performance_schema.table_lock_waits_summary_by_table"
     f" WHERE COUNT_STAR > 0 AND OBJECT_SCHEMA NOT IN {SYSTEM_SCHEMAS}"
-    f" ORDER BY COUNT_STAR DESC LIMIT {KEPT}"
+    f" ORDER BY COUNT_STAR DESC LIMIT {MOST_ROWS}"
 )
 
 
 def parse(results: Sequence[Rows]) -> Mapping[Table, int]:
-    """Statements that read or wrote a table, since the start: the KEPT tables with the most."""
-    sums: dict[Table, int] = {}
-    for row in results[0]:
-        table = Table(text(row["object_schema"]), text(row["object_name"]))
-        sums[table] = sums.get(table, 0) + count(row["statements"])  # names that are not UTF-8 may become equal
-    return sums
+    """Statements that read or wrote a table, since the start: the MOST_ROWS tables with the most."""
+    return counts_by_table(results[0], "statements")
 
 
 TABLE_STATEMENTS = Collector(

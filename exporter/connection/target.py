@@ -76,8 +76,8 @@ class Target:
                 _check(self.ssl_cert, self.ssl_key)
                 context.load_cert_chain(self.ssl_cert, self.ssl_key, password=_no_passphrase)
         except OSError as error:
-            said = f"{error.filename}: {error.strerror}" if error.filename else error
-            raise TargetError(f"cannot use the TLS files: {said}") from error
+            reason = f"{error.filename}: {error.strerror}" if error.filename else error
+            raise TargetError(f"cannot use the TLS files: {reason}") from error
         return context
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from advisor.timeline.series import QUANTITIES, TABLES, SeriesAnswer, series
-from exporter.collectors.base import KEPT
+from exporter.collectors.base import MOST_ROWS
 from exporter.collectors.data_files import FileReads
 from exporter.collectors.pools import POOLS
 from exporter.snapshot import Snapshot, Table
@@ -103,7 +103,7 @@ def test_the_tables_that_read_most_have_a_series_each() -> None:
 def test_a_table_that_is_new_in_a_list_that_was_not_full_began_at_nothing() -> None:
     answer = series([files(10, old=5), files(20, old=5, new=70)], ("table_pages_read",), BOOTED)
     assert of(answer, "table_pages_read", schema="shop", table="new") == (None, 7)
-    full = {f"t{n}": 1 for n in range(KEPT)}
+    full = {f"t{n}": 1 for n in range(MOST_ROWS)}
     answer = series([files(10, **full), files(20, **full, new=70)], ("table_pages_read",), BOOTED)
     assert answer.series == ()
 
