@@ -62,6 +62,13 @@ def _server() -> servers.PrivateServer:
     return server
 
 
+def make_tables(server: servers.PrivateServer, scanned: int = SCANNED_PAGES, hot: int = HOT_PAGES) -> None:
+    """Make the tables of `load`, with these numbers of leaf pages."""
+    with server.connect() as connection:
+        for table, pages in ((SCANNED, scanned), (HOT, hot), (OTHER, scanned)):
+            make_table(connection, table, pages)
+
+
 @contextlib.contextmanager
 def load(server: servers.PrivateServer, scanned: int = SCANNED_PAGES, hot: int = HOT_PAGES) -> Iterator[None]:
     """Create three tables; then look up one and scan another repeatedly, while the third fills the pool.
@@ -72,9 +79,7 @@ def load(server: servers.PrivateServer, scanned: int = SCANNED_PAGES, hot: int =
         hot: Leaf pages of the looked-up table.
     """
     say("making three tables …")
-    with server.connect() as connection:
-        for table, pages in ((SCANNED, scanned), (HOT, hot), (OTHER, scanned)):
-            make_table(connection, table, pages)
+    make_tables(server, scanned, hot)
     server.restart()  # empties the pool: from now on it holds only the load's pages
     with server.connect() as connection:
         scan(connection, OTHER)

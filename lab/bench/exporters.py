@@ -114,7 +114,7 @@ class Exporter:
         return self._connection.getresponse()
 
     def latencies(self, seconds: float, every: float) -> list[float]:
-        """Latencies of scrapes over so many seconds, in milliseconds, with a pause after each scrape."""
+        """Latencies of scrapes for this time, in milliseconds, with a pause of ``every`` seconds after each scrape."""
         until, latencies = time.monotonic() + seconds, []
         while time.monotonic() < until:
             latencies.append(self.get().ms)

@@ -65,7 +65,7 @@ class Figure:
         return statistics.median(values.ours) / statistics.median(values.beside)
 
     def holds(self, values: Values | None) -> bool:
-        """Whether the bound is kept. A bound is broken where there is nothing to compare with it."""
+        """Whether the bound holds. It does not where the value, or the rival's, is missing."""
         if not self.bound:
             return True
         if values is None:

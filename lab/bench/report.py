@@ -17,7 +17,7 @@ from lab.reports import markdown
 PAGE = cache.REPOSITORY / "docs" / "performance.md"
 KEPT, BROKEN = "kept", "BROKEN"
 WORSE = 1.25
-"""A ratio that is so many times worse than its record is named."""
+"""A ratio that is worse than its record by this factor is named."""
 TITLES = ("figure", "ours", "beside it", "ratio", "bound", "")
 _HEAD = """\
 <!-- made by lab/bench from lab/records: make bench -->

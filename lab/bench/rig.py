@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from lab import servers
+from lab import demo, servers
 from lab.bench.exporters import Exporter, peer, settle, sidecar
 from lab.bench.figures import BenchRun
-from lab.demo import HOT, HOT_PAGES, OTHER, POOL, SCANNED, SCANNED_PAGES
 from lab.harness.workloads import BackgroundLoad, look_up, make_table, scan
 from lab.processes.program import version_of
 from lab.programs import mysqld_exporter
@@ -31,7 +30,7 @@ def started(run: BenchRun, options: Mapping[str, str], datadir: Path | None = No
 @contextmanager
 def idle(run: BenchRun) -> Iterator[tuple[PrivateServer, Exporter, Exporter]]:
     """A server with small tables, the sidecar and mysqld_exporter, settled."""
-    with started(run, {"innodb-buffer-pool-size": POOL}) as server:
+    with started(run, {"innodb-buffer-pool-size": demo.POOL}) as server:
         make_small_tables(server)
         with sidecar(server) as ours, compared(run, server) as theirs:
             settle(ours, theirs)
@@ -63,11 +62,10 @@ def under_scans(run: BenchRun) -> Iterator[PrivateServer]:
 @contextmanager
 def scanned(run: BenchRun) -> Iterator[PrivateServer]:
     """The server with the tables of that load; a third table has filled the pool."""
-    with started(run, {"innodb-buffer-pool-size": POOL}) as server:
+    with started(run, {"innodb-buffer-pool-size": demo.POOL}) as server:
+        demo.make_tables(server)
         with server.connect() as connection:
-            for table, pages in ((SCANNED, SCANNED_PAGES), (HOT, HOT_PAGES), (OTHER, SCANNED_PAGES)):
-                make_table(connection, table, pages)
-            scan(connection, OTHER)
+            scan(connection, demo.OTHER)
         yield server
 
 
@@ -75,6 +73,6 @@ def scanned(run: BenchRun) -> Iterator[PrivateServer]:
 def scans(server: PrivateServer) -> Iterator[None]:
     """That load: a lighter one than of `make run`, which leaves cores to the exporters."""
     with BackgroundLoad(server.connect) as load:
-        load.repeat(lambda connection: look_up(connection, HOT, HOT_PAGES, 50), pause=0.1)
-        load.repeat(lambda connection: scan(connection, SCANNED), pause=1.5)
+        load.repeat(lambda connection: look_up(connection, demo.HOT, demo.HOT_PAGES, 50), pause=0.1)
+        load.repeat(lambda connection: scan(connection, demo.SCANNED), pause=1.5)
         yield

@@ -112,7 +112,7 @@ def measure_catalogue(run: BenchRun) -> None:
 
 @contextlib.contextmanager
 def _with_tables(tables: int, run: BenchRun) -> Iterator[PrivateServer]:
-    """A server with so many tables, each of which was read once since the start. Raises as `servers.start` does.
+    """A server with this many tables, each read once since the start. Raises as `servers.start` does.
 
     10,000 CREATE TABLE take minutes: the data folder is cached, and the server runs on a copy of it.
     """

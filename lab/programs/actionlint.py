@@ -1,4 +1,4 @@
-"""actionlint, built once with Go: what is wrong with a GitHub workflow."""
+"""actionlint, built once with Go, which finds errors in a GitHub workflow."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def write(
 
 
 def template(first: str, second: str, seconds: float) -> list[BlockSeries]:
-    """A template from two scrapes of one target under load, in the classic text format, so many seconds apart.
+    """A template from two scrapes of one target under load, in the classic text format, ``seconds`` apart.
 
     mysqld_exporter calls most counters `untyped`: what grew between the scrapes is taken for one.
     """

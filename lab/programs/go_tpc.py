@@ -21,7 +21,7 @@ def prepare(server: PrivateServer, warehouses: int) -> None:
 
 
 def running(server: PrivateServer, warehouses: int, *, seconds: int, threads: int = 1) -> AbstractContextManager[None]:
-    """Run transactions while the context lasts, which must be less than so many seconds."""
+    """Run transactions while the context lasts; it must end within ``seconds``."""
     command = _command(server, "run", warehouses, threads)
     # A deadlock ends a thread otherwise.
     return beside("go-tpc run", [*command, f"--time={seconds}s", "--ignore-error", "--silence"])

@@ -28,7 +28,7 @@ ESCAPES = "\x1b[2J\x1b]0;owned\x07\u202e<script>`{{ .Values }}`\nERROR all is we
 
 
 def rows_without_end(sql: str) -> Iterator[Payload]:
-    """As many rows as anybody reads."""
+    """Rows until the client stops reading."""
     yield from _head(sql)
     for number in itertools.count():
         yield row([str(number).encode()] * len(aliases(sql)))
@@ -69,7 +69,7 @@ def more_values(sql: str) -> Iterator[Payload]:
 
 
 def other_columns(_sql: str) -> Iterator[Payload]:
-    """Columns that nobody asked for."""
+    """Columns that the statement does not ask for."""
     return result_set(["owned"], [[b"1"]])
 
 

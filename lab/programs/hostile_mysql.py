@@ -1,4 +1,4 @@
-"""A hostile program that speaks MySQL's protocol: it logs anybody in, and answers statements by an attack.
+"""A hostile program that speaks MySQL's protocol: it accepts every login, and answers statements by an attack.
 
 Protocol: https://dev.mysql.com/doc/dev/mysql-server/latest/PAGE_PROTOCOL.html
 """
@@ -110,7 +110,7 @@ def aliases(sql: str) -> list[str]:
 
 
 class HostileServer(BackgroundServer):
-    """Logs anybody in, and answers statements by an attack.
+    """Accepts every login, and answers statements by an attack.
 
     Attributes:
         greeting: The payload of its first packet, or what makes the bytes of a handshake of its own.

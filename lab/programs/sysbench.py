@@ -92,7 +92,7 @@ def run(
 def running(
     server: PrivateServer, test: str, *, seconds: int, threads: int = 1, schema: str = SCHEMA, **options: Option
 ) -> AbstractContextManager[None]:
-    """Put a test's load on its tables while the context lasts, which must be less than so many seconds.
+    """Put a test's load on its tables while the context lasts; it must end within ``seconds``.
 
     Args:
         server: A running one.

@@ -1,4 +1,4 @@
-"""A receiver of Alertmanager's webhooks that keeps what it got."""
+"""A receiver of Alertmanager's webhooks that stores the notifications."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Webhook:
     """Listens on a free port of the loopback address, in threads of its own; a context manager.
 
     Attributes:
-        notifications: The bodies that came, oldest first, as Alertmanager's documentation has them (version 4).
+        notifications: The received bodies (version 4 of Alertmanager's documentation), oldest first.
     """
 
     def __init__(self) -> None:

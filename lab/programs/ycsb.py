@@ -38,7 +38,7 @@ def load(server: PrivateServer, records: int) -> None:
 def running(
     server: PrivateServer, mix: str, distribution: str, *, records: int, rate: int, seconds: int
 ) -> AbstractContextManager[None]:
-    """Run operations while the context lasts, which must be less than so many seconds.
+    """Run operations while the context lasts; it must end within ``seconds``.
 
     Args:
         server: Has the table.
@@ -46,7 +46,7 @@ def running(
         distribution: `uniform`, `zipfian` or `latest`.
         records: As loaded.
         rate: Operations a second at most.
-        seconds: After so many it ends in any case.
+        seconds: After which it ends in any case.
     """
     properties = {
         "recordcount": records,
