@@ -37,6 +37,7 @@ class BenchRecord(BaseModel):
 
     Attributes:
         date: ISO 8601.
+        commit: What was measured.
         machine: As from `records.machine`.
         versions: Versions of the programs, by name.
         times: The number of measurements: 2 if the first broke a bound.
@@ -44,6 +45,7 @@ class BenchRecord(BaseModel):
     """
 
     date: str
+    commit: str
     machine: dict[str, float | str]
     versions: dict[str, str]
     times: int
@@ -54,6 +56,7 @@ def save(name: str, run: BenchRun) -> None:
     """Write the record of a benchmark, over the old one: values have five digits, more than their precision."""
     record = BenchRecord(
         date=dt.datetime.now(tz=dt.UTC).date().isoformat(),
+        commit=records.commit(),
         machine=records.machine(),
         versions=run.versions,
         times=2 if run.longer else 1,
@@ -152,7 +155,8 @@ def _section(benchmark: Benchmark, record: BenchRecord) -> Iterator[str]:
     again = "" if record.times == 1 else " Measured twice: the first measurement broke a bound."
     machine = record.machine
     yield (
-        f"Measured on {record.date}, {machine['cores']} cores, {machine['memory_gib']:g} GiB, Linux {machine['kernel']}"
+        f"Measured on {record.date} at commit {record.commit}, {machine['cores']} cores,"
+        f" {machine['memory_gib']:g} GiB, Linux {machine['kernel']}"
         f"{f': {versions}' if versions else ''}.{again}\n"
     )
 

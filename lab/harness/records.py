@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -94,3 +95,9 @@ def machine() -> dict[str, Any]:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     kernel = ".".join(os.uname().release.split(".")[:2])
     return {"cores": os.cpu_count(), "memory_gib": round(memory / 2**30, 1), "kernel": kernel}
+
+
+def commit() -> str:
+    """The commit that is checked out, shortened."""
+    command = ["git", "-C", str(REPOSITORY), "rev-parse", "--short=8", "HEAD"]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
