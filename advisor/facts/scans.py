@@ -173,7 +173,7 @@ def scans(window: Window) -> list[ScanFacts]:
     }
     for table, index in may_be_in_order(window, rows).items():
         if table not in scans_by_table or not _is_explained(scans_by_table[table]):
-            scans_by_table[table] = replace(_not_known(_Scan((index,), sizes, {index})), in_doubt=True)
+            scans_by_table[table] = replace(_uncounted(_Scan((index,), sizes, {index})), in_doubt=True)
     if not sizes.other_pages:  # otherwise a table without a size may be a small one
         for table in window.latest[TABLE_SCANS] or {}:
             if table not in rows and window.growth(lambda s: s[TABLE_SCANS], table, float) != 0:
@@ -193,10 +193,10 @@ def _scan(
     scanned = {index: known.all for index, known in passes.items() if known is not None and known.all}
     if not scanned:
         unknown = [index for index, known in passes.items() if known is None]
-        return _not_known(_Scan((unknown[0],), sizes, in_order)) if unknown else None
+        return _uncounted(_Scan((unknown[0],), sizes, in_order)) if unknown else None
     often = scanned[max(scanned, key=lambda index: _scanned_pages(scanned[index], sizes.sizes[index].pages))]
     together = tuple(index for index, times in scanned.items() if _AS_OFTEN * often <= times <= often / _AS_OFTEN)
-    return _known(window, _Scan(together, sizes, in_order))
+    return _counted(window, _Scan(together, sizes, in_order))
 
 
 def _is_explained(scan: ScanFacts) -> bool:
@@ -206,11 +206,13 @@ def _is_explained(scan: ScanFacts) -> bool:
     return scan.pages_read <= _OWN_READS * scan.passes * scan.pages
 
 
-def _not_known(scanned: _Scan) -> ScanFacts:
+def _uncounted(scanned: _Scan) -> ScanFacts:
+    """A scan of which only the size is known."""
     return ScanFacts(scanned.table.schema, scanned.table.table, scanned.what, pages=scanned.pages)
 
 
-def _known(window: Window, scanned: _Scan) -> ScanFacts:
+def _counted(window: Window, scanned: _Scan) -> ScanFacts:
+    """A scan whose passes are known, with what they read."""
     table, passes = scanned.table, scanned.passes(window)
     # From 8.0.14 on InnoDB counts the rows itself, even with one thread; rows_examined does not tell these apart.
     threads = number(window.latest.setting("innodb_parallel_read_threads"))

@@ -10,8 +10,8 @@ from advisor.models.lru.runs import NOTHING, Layer, Run, coarse, extend, mix
 
 
 @dataclass(frozen=True, slots=True)
-class _Bounds:
-    """Bounds of the list's detail. Tests against the page-exact reference hold with them."""
+class _Detail:
+    """How finely the list is kept. Tests against the page-exact reference hold with them."""
 
     grain: float = 1 / 24
     """Share of the list: up to this size, neighbouring unordered pages form one run."""
@@ -28,7 +28,7 @@ class _Bounds:
     """Layers from which on it is compacted within a pass."""
 
 
-_BOUNDS = _Bounds()
+_DETAIL = _Detail()
 
 
 class LruList:
@@ -109,7 +109,7 @@ class LruList:
         if layers:
             beside = layers[0] if head else layers[-1]
             if extend(beside, put, pages, headward=head) or mix(
-                beside, put, pages, _BOUNDS.grain * (self.old_pages if old else self.young_pages)
+                beside, put, pages, _DETAIL.grain * (self.old_pages if old else self.young_pages)
             ):
                 return
         layer = Layer(put)
@@ -197,7 +197,7 @@ class LruList:
             self.old_pages += change
             moved.old = target is self.old
             beside = (target[0] if pages > 0 else target[-1]) if target else None
-            most = _BOUNDS.grain * (self.old_pages if moved.old else self.young_pages)
+            most = _DETAIL.grain * (self.old_pages if moved.old else self.young_pages)
             if beside is not None and mix(beside, moved.runs, moved.pages, most):
                 for run in moved.runs:
                     run.pages = 0.0
@@ -209,12 +209,12 @@ class LruList:
     @property
     def crowded(self) -> bool:
         """Whether it has so many layers that it should be compacted before the pass is over."""
-        return len(self.young) + len(self.old) > _BOUNDS.many
+        return len(self.young) + len(self.old) > _DETAIL.many
 
     def tidy(self) -> None:
         """Drop empty runs, merge similar neighbours, and correct rounding of the counts."""
         self._untidy += 1
-        if self._untidy < _BOUNDS.rarely and len(self.young) + len(self.old) < _BOUNDS.few:
+        if self._untidy < _DETAIL.rarely and len(self.young) + len(self.old) < _DETAIL.few:
             return
         self._untidy = 0
         self.young, self.old = _tidied(self.young), _tidied(self.old)
@@ -245,13 +245,13 @@ def _tidied(layers: deque[Layer]) -> deque[Layer]:
         if layer.runs:
             layer.pages = sum(run.pages for run in layer.runs)
             full.append(layer)
-    grain = _BOUNDS.grain * sum(layer.pages for layer in full)
+    grain = _DETAIL.grain * sum(layer.pages for layer in full)
     made: deque[Layer] = deque()
     for layer in full:
         last = made[-1] if made else None
         if last is not None and mix(last, layer.runs, layer.pages, grain):
             continue
-        if last is None or len(full) < _BOUNDS.layers or last.pages + layer.pages > grain / 4:
+        if last is None or len(full) < _DETAIL.layers or last.pages + layer.pages > grain / 4:
             made.append(layer)
             continue
         for run in layer.runs:
@@ -264,4 +264,4 @@ def _tidied(layers: deque[Layer]) -> deque[Layer]:
 
 
 def _few(runs: list[Run]) -> list[Run]:
-    return coarse(runs, _BOUNDS.runs) if len(runs) > 2 * _BOUNDS.runs else runs
+    return coarse(runs, _DETAIL.runs) if len(runs) > 2 * _DETAIL.runs else runs
