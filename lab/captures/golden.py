@@ -28,7 +28,7 @@ _OF_ONE_SERVER = frozenset(
         *("version", "version_text", "version_comment", "device", "filesystem", "storage"),
     }
 )
-"""Labels whose values are those of one server. All others are enumerations."""
+"""Labels with values of one server. All others are enumerations."""
 _OF_THE_PROCESS = "innodb_advisor_rules"
 """Begins the names of the families that do not depend on the capture."""
 Novelty = tuple[str, ...]
@@ -107,7 +107,7 @@ def _findings() -> dict[Path, set[Novelty]]:
 
 
 def write() -> list[Capture]:
-    """Write all golden files, and remove what is no longer one."""
+    """Write all golden files, and remove the others."""
     captures = chosen()
     for capture in captures:
         capture.golden.parent.mkdir(parents=True, exist_ok=True)

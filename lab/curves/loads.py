@@ -1,4 +1,4 @@
-"""Loads on a server: programs of others, and point lookups. Each runs no faster than it is told, but for TPC-C."""
+"""Loads on a server: programs of others, and point lookups. All but TPC-C run at a given rate."""
 
 from __future__ import annotations
 

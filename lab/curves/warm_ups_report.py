@@ -17,21 +17,21 @@ _HEAD = """\
 
 ## Warm-ups
 
-`innodb-advisor fleet --may-read` foretells what a server would read with a smaller pool from its restarts
+`innodb-advisor fleet --may-read` predicts what a server would read with a smaller pool from its restarts
 ([capacity](fleet.md#capacity)). Two measurements say how far it is off, each against pools really made so small. Pools
 of the lab are small: the pages of the server itself, some hundred, are a part of them, and are taken off.
 """
 _RECORDED = """
 **The recordings of [the miss curve](miss-curve.md#how-it-was-checked).** The pool that was watched from empty
-on foretells the reads in pools of half and three quarters of its size. `make lab EXPERIMENT=curves` measures and
+on predicts the reads in pools of half and three quarters of its size. `make lab EXPERIMENT=curves` measures and
 judges.
 
 """
 _READ_AS = """
-InnoDB's list keeps pages that are asked for often better than the plain LRU list that a warm-up measures. The foretold
+InnoDB's list keeps pages that are asked for often better than the plain LRU list that a warm-up measures. The predicted
 reads are too few on MySQL: its own pages, some 900, are a quarter of these pools, and what its start and the sampler
 ask for counts among the first accesses. Where a table is scanned meanwhile, it is read for the first time then: that
-counts as misses, and the foretold reads are too many. The advice goes by the most that is foretold.
+counts as misses, and the predicted reads are too many. The advice goes by the most that is predicted.
 
 """
 _SCRAPED = f"""
@@ -73,7 +73,9 @@ def _through_prometheus(record: Mapping[str, Any]) -> str:
 
 
 def _table(first: str, rows: Sequence[Sequence[str]]) -> str:
-    return table((first, "pools", "median error", "a tenth is off by more than", "errors", "at most as foretold"), rows)
+    return table(
+        (first, "pools", "median error", "a tenth is off by more than", "errors", "at most as predicted"), rows
+    )
 
 
 def _row(name: str, pools: Sequence[SmallerPool]) -> list[str]:
@@ -103,7 +105,7 @@ def _sizes(pools: Sequence[SmallerPool]) -> str:
         for load in LOADS
     ]
     about = "; ".join(f"{load.name}: {load.about}" for load in LOADS)
-    head = f"Pages read a lookup, foretold and measured, with a pool of so much of the data ({about}):\n\n"
+    head = f"Pages read a lookup, predicted and measured, with a pool of so much of the data ({about}):\n\n"
     return head + table(["server", "load", *(f"{share:.0%}" for share in SHARES)], rows)
 
 

@@ -40,11 +40,11 @@ class GauntletWorkload:
         clients: Each client's share of a round, by the client's name.
         programs: The same for clients that are programs, such as sysbench.
         tables: Pages of the tables that `make_table` creates.
-        prepare: Creates whatever else there is to create.
+        prepare: Creates further tables.
         options: Server options beside `POOL`, by server name; ``""`` names those for every server.
         servers: Where it runs.
         period: Least seconds from a round to the next; longer than innodb_old_blocks_time.
-        cycle: Rounds until the load repeats itself; what is measured is the mean of whole cycles.
+        cycle: Rounds until the load repeats itself; figures are means of whole cycles.
         warm_up: Rounds before it is watched.
         watched: Rounds under watch.
         filled: Whether another table fills the pool before the load, as on a server that has run for a while.

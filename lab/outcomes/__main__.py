@@ -17,8 +17,8 @@ from lab.outcomes.followed import SERVERS
 def main(servers: tuple[str, ...], fresh: bool) -> None:  # noqa: FBT001 - click's flag
     """Follow advice by hand under load, and change settings without advice, while the ledger watches.
 
-    What the ledger says is compared with the lab's own count. Harm has to be told of within three windows, and hours of
-    ordinary work have to tell of none.
+    The ledger's outcomes are compared with the lab's own count. The ledger must report harm within three windows, and
+    no harm in hours of ordinary work.
 
     With --server, two runs can measure side by side; a run without it collects both, and records them.
 

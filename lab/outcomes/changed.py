@@ -1,4 +1,4 @@
-"""Settings that are changed without advice: harm is told of in time, and ordinary work tells of none."""
+"""Settings that are changed without advice: the ledger reports harm in time, and none of ordinary work."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from lab.servers.sql import execute
 CHANGES = "changes"
 """lab/records/changes.json."""
 IN_TIME = 3.0 + 2 * harm.PERIOD / WINDOW
-"""Windows within which harm has to be told of: three, and the collections at both ends."""
+"""Windows within which the ledger must report harm: three, and the collections at both ends."""
 LEAST_COMPARED = 10
 """Changes without effect whose both sides have to be compared on each server: a silence that was never tried is none"""
 WINDOWS = 60
@@ -55,7 +55,7 @@ _HISTORY = 2 * LIMIT + 1
 
 
 class ChangesRecord(Frozen):
-    """Changes under a load, and what the ledger told of them.
+    """Changes under a load, and the harm that the ledger reported.
 
     Attributes:
         about: The load in words.
@@ -63,8 +63,8 @@ class ChangesRecord(Frozen):
         windows: How long the load was watched.
         changes: How many changes there were.
         compared: Those whose both sides could be compared.
-        told_after: Windows after a change that did harm until that was told of; None where there is no harm.
-        harm: What was told of as harm.
+        reported_after: Windows from a harmful change to the report of its harm; None where there is no harm.
+        harm: The reported harm.
     """
 
     about: str
@@ -72,21 +72,21 @@ class ChangesRecord(Frozen):
     windows: int
     changes: int
     compared: int
-    told_after: float | None
+    reported_after: float | None
     harm: tuple[str, ...]
 
     def __str__(self) -> str:
-        told = "no harm" if self.told_after is None else f"harm told after {self.told_after} windows"
-        return f"{told} of {self.changes} changes, {self.compared} compared"
+        harm = "no harm" if self.reported_after is None else f"harm reported after {self.reported_after} windows"
+        return f"{harm} of {self.changes} changes, {self.compared} compared"
 
     def broken(self) -> Iterator[str]:
         """Bounds that do not hold, in words."""
-        if self.told_after is not None:
+        if self.reported_after is not None:
             if not self.harm:
-                yield "no harm is told of"
-            yield from broken([Criterion("windows until harm is told of", self.told_after, most=IN_TIME)])
+                yield "no harm is reported"
+            yield from broken([Criterion("windows until harm is reported", self.reported_after, most=IN_TIME)])
         elif self.harm:
-            yield f"harm is told of, though the changes have no effect: {self.harm}"
+            yield f"harm is reported, though the changes have no effect: {self.harm}"
         else:
             compared = Criterion("changes that could be compared", self.compared, LEAST_COMPARED, cases=self.changes)
             yield from broken([compared])
@@ -103,14 +103,14 @@ def _change(change: HarmfulChange, server: PrivateServer, say: Say) -> Data:
         after, _ = watch_windows(server, change.table, AFTER)
     outcome, certain = graded((*before, *after))
     if certain is None:
-        raise NotShown(f"no harm was told of: {outcome.result}, {outcome.why}")
+        raise NotShown(f"no harm was reported: {outcome.result}, {outcome.why}")
     record = ChangesRecord(
         about=f"{change.condition}.",
         changed=change.statement,
         windows=BEFORE + AFTER,
         changes=1,
         compared=1,
-        told_after=round(certain, 2),
+        reported_after=round(certain, 2),
         harm=tuple(map(words.rise, outcome.harm)),
     )
     return record.model_dump(mode="json")
@@ -199,7 +199,7 @@ def _ordinary(server: PrivateServer, say: Say) -> Data:
         windows=WINDOWS,
         changes=len(outcomes),
         compared=sum(outcome.result not in (Result.OPEN, Result.NOT_COMPARABLE) for outcome in outcomes),
-        told_after=None,
+        reported_after=None,
         harm=tuple(harms.values()),
     )
     return record.model_dump(mode="json")

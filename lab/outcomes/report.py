@@ -24,14 +24,14 @@ to be `not comparable`. A window has {WINDOW:g} s here, and five minutes in prod
 """
 
 
-_CHANGES_TITLES = ("load, server", "changed", "watched", "changes compared", "harm told after", "harm")
+_CHANGES_TITLES = ("load, server", "changed", "watched", "changes compared", "harm reported after", "harm")
 _CHANGES_HEAD = f"""\
 
 ## Changes by hand
 
-The same command changes settings that no finding asked for. Harm has to be told of within three windows. Ordinary work
-is recorded for {WINDOWS} windows on each server. A change of a setting that did not happen is then put into each window
-of the recording: it has no effect, so that all harm that the ledger told of would be wrong.
+The same command changes settings that no finding asked for. The ledger must report harm within three windows. Ordinary
+work is recorded for {WINDOWS} windows on each server. A change of a setting that did not happen is then put into each
+window of the recording: it has no effect, so that any reported harm would be wrong.
 
 """
 
@@ -65,10 +65,10 @@ def _changed() -> str:
 
 
 def _changes_row(record: ChangesRecord) -> Iterator[str]:
-    yield f"`{record.changed}`" if record.told_after is not None else record.changed
+    yield f"`{record.changed}`" if record.reported_after is not None else record.changed
     yield f"{record.windows} windows"
     yield f"{record.compared} of {record.changes}"
-    yield "–" if record.told_after is None else f"{record.told_after:.1f} windows"
+    yield "–" if record.reported_after is None else f"{record.reported_after:.1f} windows"
     yield "; ".join(record.harm) or "none"
 
 

@@ -1,4 +1,4 @@
-"""A proof and a counter-proof: what is done on a real server, and as data what must hold of it."""
+"""A proof and a counter-proof: a procedure on a real server, and as data what must hold."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Options = Mapping[str, Mapping[str, str]]
 
 
 def _nothing(_: RuleTrial) -> None:
-    """The procedure of a proof that has none yet."""
+    """The default procedure, until one is decorated."""
 
 
 @dataclass(frozen=True)

@@ -51,22 +51,22 @@ def test_other_work_has_to_be_not_comparable() -> None:
 
 def _changes(**values: Any) -> ChangesRecord:
     attributes = {"about": "A load.", "changed": "x", "windows": 10, "changes": 1, "compared": 1, "harm": ()}
-    return ChangesRecord(**attributes | {"told_after": None} | values)
+    return ChangesRecord(**attributes | {"reported_after": None} | values)
 
 
 @pytest.mark.parametrize(
     ("record", "broken"),
     [
-        (_changes(told_after=3.1, harm=("reads rose",)), []),
-        (_changes(told_after=4.1, harm=("reads rose",)), ["windows until harm is told of: 4.1, not at most 3.2"]),
-        (_changes(told_after=3.1), ["no harm is told of"]),
+        (_changes(reported_after=3.1, harm=("reads rose",)), []),
+        (_changes(reported_after=4.1, harm=("reads rose",)), ["windows until harm is reported: 4.1, not at most 3.2"]),
+        (_changes(reported_after=3.1), ["no harm is reported"]),
         (_changes(changes=50, compared=40), []),
         (_changes(changes=50, compared=3), ["changes that could be compared: 3, not at least 10, of 50"]),
         (
             _changes(changes=50, compared=40, harm=("a",)),
-            ["harm is told of, though the changes have no effect: ('a',)"],
+            ["harm is reported, though the changes have no effect: ('a',)"],
         ),
     ],
 )
-def test_harm_is_told_in_time_and_only_where_there_is_some(record: ChangesRecord, broken: list[str]) -> None:
+def test_harm_is_reported_in_time_and_only_where_there_is_some(record: ChangesRecord, broken: list[str]) -> None:
     assert list(record.broken()) == broken
