@@ -109,7 +109,7 @@ def least(reads: Mapping[str, float], pages: Mapping[str, float], fewer: float) 
 
 
 def _first(error: Callable[[float], float]) -> float:
-    """The number at which an error that rises from below is none."""
+    """The number at which an error that rises from below zero vanishes."""
     high = 1.0
     for _ in range(_DOUBLINGS):
         if error(high) >= 0.0:

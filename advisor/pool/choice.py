@@ -23,26 +23,26 @@ _BETWEEN, _ROUNDS = 4, 2
 
 
 def choose_size(model: PoolModel, at_most: float | None) -> Choice:
-    """The smallest size that is expected to save nearly as many reads as the largest one; the most reads are promised.
+    """The smallest size that is expected to save nearly as many reads as the largest one, and the most reads with it.
 
     Args:
         model: Of the window.
-        at_most: Largest size, bytes. It is never more than the machine has memory for, if that is known.
+        at_most: Largest size, bytes. Never more than the machine has memory for, where that is known.
 
     Raises:
-        Unanswerable: The window does not tell enough, or time is over.
+        Unanswerable: The evidence is not enough, or time is over.
     """
     sizes, value = model.sizes, smallest_size(model, at_most)
     times = value / sizes.evidence.pool_bytes
     most = sizes.evidence.reads if times == 1.0 else sizes.most(times / _grown(model.window))
-    return _choice(sizes, value, most, model.known.pool.pages_read_per_second or 0.0)
+    return _choice(sizes, value, most, model.facts.pool.pages_read_per_second or 0.0)
 
 
 def smallest_size(model: PoolModel, at_most: float | None) -> float:
     """The size that ``choose_size`` chooses, bytes; today's where no larger one saves anything."""
     window, grown = model.window, _grown(model.window)
     pool_bytes, today = model.sizes.evidence.pool_bytes, model.sizes.evidence.reads
-    largest = min(at_most or math.inf, model.known.pool.most_bytes or math.inf, LARGER[-1] * pool_bytes)
+    largest = min(at_most or math.inf, model.facts.pool.most_bytes or math.inf, LARGER[-1] * pool_bytes)
 
     def planned(sizes: Iterable[float]) -> dict[float, float]:
         return {size: model.sizes.planned(size / pool_bytes, grown) for size in sizes}
@@ -75,7 +75,7 @@ def _sizes(window: Window, today: float, most: float) -> Iterator[float]:
 
 
 def _enough(reads: Mapping[float, float], today: float, now: float) -> float:
-    """The smallest size that misses at most ENOUGH of what the best one saves; ``now`` if none saves anything."""
+    """The smallest size that misses at most ENOUGH of the best one's saving; ``now`` if no size saves anything."""
     least = min(reads.values(), default=today)
     if today - least <= EQUAL * today:
         return now

@@ -24,7 +24,7 @@ class Refused(ValueError):
 
 
 class Unanswerable(Exception):
-    """The model cannot be fitted; ``lacks`` names what is not known."""
+    """The model cannot be fitted; ``lacks`` names the missing section, fact or time."""
 
     def __init__(self, lacks: str, reason: str) -> None:
         super().__init__(reason)

@@ -36,8 +36,8 @@ class _Span:
     Attributes:
         smallest: Share of the data in the pool that a smaller pool keeps at least, whatever the page cleaner keeps
             free.
-        between: Where the truth lay from smooth popularity to the bound, as far as the server tells what the pool holds
-            of each table. Where it does not, smooth popularity was right.
+        between: Where the truth lay from smooth popularity to the bound, on servers that count the pool's pages by
+            table. On others smooth popularity was right.
         taken: Share of the pool that something else may take: undo logs, the data dictionary, pages that the statistics
             lack.
         noise: Share of today's reads by which the same load differs from one minute to the next.
@@ -70,7 +70,7 @@ def curve(
         check_time: Called between two steps; an exception from it ends the work.
 
     Raises:
-        Unanswerable: A section is not known.
+        Unanswerable: A section is missing.
     """
     window = Window.of(history, longest)
     model = SizeModel.of(window, facts(window), Loads(), check_time, history)
@@ -171,7 +171,7 @@ class SizeModel:
             history: The window and what came before it, which may show how the pool filled.
 
         Raises:
-            Unanswerable: A section is not known.
+            Unanswerable: A section is missing, or the window is too short.
         """
         seen = since_full(window)
         watched = evidence(history or seen.snapshots, seen, known if seen is window else facts(seen))
@@ -351,12 +351,12 @@ class SizeModel:
             high, smooth = self._most(more), self._smoothly(more)
             if smooth and not self.load.hurried:
                 likely = smooth[0]
-            else:  # what is in the pool beside the tables is history, which a larger one gets rid of
+            else:  # the pool's other pages are history, which a larger pool gets rid of
                 likely = min(
                     [self._most(more + evidence.pages - evidence.of_tables), *smooth], key=lambda reads: reads.all
                 )
-        none = Reads(dict.fromkeys(evidence.tables, 0.0), dict.fromkeys(high.scans, 0.0), 0.0)
-        least = likely if smooth and not self.load.hurried else none
+        nothing = Reads(dict.fromkeys(evidence.tables, 0.0), dict.fromkeys(high.scans, 0.0), 0.0)
+        least = likely if smooth and not self.load.hurried else nothing
         share = _SPAN.between if evidence.residents_known or not smooth or self.load.hurried else 0.0
         low, then = {}, {}
         for name, most in high.tables.items():
@@ -493,7 +493,7 @@ def _ordered(expected: float, low: float, high: float) -> ExpectedReads:
 
 
 def _shares(then: Mapping[str, float], now: Mapping[str, float]) -> dict[str, float]:
-    """The share of each table in what is read more than today; 0 where it is read less."""
+    """The share of each table in the reads beyond today's; 0 where it is read less."""
     more = {name: max(0.0, then[name] - now[name]) for name in now}
     whole = math.fsum(more.values())
     return {name: increase / whole if whole else 1.0 / len(now) for name, increase in more.items()}

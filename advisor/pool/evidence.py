@@ -1,4 +1,4 @@
-"""What a history tells of the reads of each table, of what the pool holds of it, and of a pool that filled."""
+"""Evidence from a history: the reads of each table, its pages in the pool, and how the pool filled."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class _Visit:
 
     Attributes:
         leaf_fanout: Children of a branch page: a tree of more leaf pages has another level (keys of some bytes).
-        levels: Of an index where it is not known which ones are used: root, branch, leaf.
-        few_reads: Fewer tell nothing of the gets of a visit.
-        long_stay: Times innodb_old_blocks_time. Where pages stay no longer, gets of one visit are not told apart.
+        levels: Of an index where the indexes in use are not known: root, branch, leaf.
+        few_reads: Fewer are no measure of the gets of a visit.
+        long_stay: Times innodb_old_blocks_time. Where pages stay no longer, the gets of one visit cannot be counted.
         most_gets: More are no gets of one visit.
         gets_of_scan: Per page of a scan (seen: 1.0 to 2.9).
     """
@@ -64,15 +64,15 @@ class PoolEvidence:
         pool_bytes: innodb_buffer_pool_size.
         size: Pages of the pool.
         full: Whether they are all used: else nothing is evicted, and all reads are first reads.
-        kept_free: Pages that a full pool does not fill, as far as that was seen.
-        most_free: The most that there may be.
+        kept_free: Free pages of a full pool.
+        most_free: The most free pages that a full pool may have.
         held: The LRU list, on average.
         tables: By name, those that lookups read.
         resting: Those that were asked for, and read nothing.
         scanned: The scans beside these.
-        made_young: Pages made young a second by lookups, as far as known.
+        made_young: Pages made young a second by lookups.
         reads: Pages read a second, by everything: by scans as the last pass of each read.
-        unexplained: Of these, reads of no known table: undo logs, the data dictionary.
+        unexplained: Of these, reads of no table: undo logs, the data dictionary.
         accesses: To leaf pages by lookups, a second.
         filling: Pages of tables in the pool and pages read an access, while the pool filled.
     """
@@ -111,12 +111,12 @@ class PoolEvidence:
 
     @property
     def residents_known(self) -> bool:
-        """Whether the server tells what the pool holds of each table."""
+        """Whether the server counts the pool's pages by table."""
         return residents_known(self.tables.values())
 
     @property
     def of_tables(self) -> float:
-        """Pages of the tables in the pool, as far as they are counted: all of its pages where they are not."""
+        """Pages of the tables in the pool; where the server does not count them, all that scans leave."""
         counted = math.fsum(table.resident or 0.0 for table in self.tables.values())
         return min(counted, self.pages) if self.residents_known else self.room
 
@@ -138,7 +138,7 @@ class PoolEvidence:
 
     @property
     def of_scans(self) -> float:
-        """Pages of scanned tables in the pool where nothing tells: those that stay, and those that pass through."""
+        """Pages of scanned tables in the pool, estimated: those that stay, and those that pass through."""
         stay = math.fsum(scan.kept * scan.pages for scan in self.scanned.workload.scans)
         passing = math.fsum((1.0 - scan.kept) * scan.pages for scan in self.scanned.workload.scans)
         return min(stay + min(passing, self.held.old), self.pages / 2)
@@ -221,7 +221,7 @@ def _made_young(window: Window, beside: ScannedPool) -> float:
 
 
 def _sublists(snapshot: Snapshot) -> tuple[float, float] | None:
-    """Pages of data and, of these, old ones: where these are not known, as many as the server steers to."""
+    """Pages of data and, of these, old ones: as many as the server steers to, where it does not count them."""
     data, old = over_pools("database_pages")(snapshot), over_pools("old_pages")(snapshot)
     pct = number(snapshot.setting("innodb_old_blocks_pct"))
     if old is None and pct is not None:
@@ -245,7 +245,7 @@ def _gets_of_visit(window: Window, by_scans: float, reads: float, old: float) ->
     innodb_old_blocks_time such a get counts as "not made young", and so does one by each lookup that reads its page:
     the server gets the page again once it has been read (1.00 for lookups by key on MySQL 9.7 and MariaDB 11.8, 3.2 for
     sysbench's oltp_read_only). Where pages leave the old sublist within some times innodb_old_blocks_time, other visits
-    count too, and nothing can be said.
+    count too: the levels of the indexes are taken.
     """
     seconds = float(number(window.latest.setting("innodb_old_blocks_time")) or 0.0) / 1000
     not_young = ratio(window.delta(over_pools("not_made_young")), window.seconds)

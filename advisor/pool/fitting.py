@@ -33,13 +33,13 @@ class _Fit:
         hurried: Times innodb_old_blocks_time. If pages stay no longer in the old sublist, hardly any becomes young, and
             what the young sublist holds is history.
         explained: Share of today's reads: a load that is further off does not explain them.
-        nearer, near: Share of the reads. Lookups beside scans that are off by less tell by how much the reads change:
+        nearer, near: Share of the reads. Lookups beside scans that are off by less predict how the reads change:
             the first for the load of the bound, the second for pages that are all alike.
         steps: Simulations to find how often pages are asked for.
-        many: Times the pages of the pool and those read from one scan to the next: of so many, none is asked for again
-            in time.
+        many: Times the pages of the pool and those read from one scan to the next: so many pages that no
+            page is asked for again in time.
         moved: Share that reads, residents, pages made young and the list may move by: a load stands for such evidence.
-        most_predictions: That are kept with a load.
+        most_predictions: Kept with a load.
     """
 
     hurried: float = 1.5
@@ -167,7 +167,7 @@ def _swept(evidence: PoolEvidence) -> bool:
 def _heaviest(
     evidence: PoolEvidence, never_read: tuple[Pages, ...], check_time: Callable[[], None], *, swept: bool
 ) -> tuple[Pages, ...]:
-    """The load that loses most of those that explain what is read beside scans."""
+    """Of the loads that explain the reads beside scans, the one that loses most."""
     alike = (*never_read, *bounds.missed(evidence.tables, evidence.room))
     workload = evidence.scanned.workload
     if not workload.scans:

@@ -36,7 +36,7 @@ class _MemoryOfDays:
         longest: Seconds that are remembered: a job of the month is among them.
         most_hours: Hours that are kept: ``longest`` has less than half as many, but a restart or a new setting begins
             another one.
-        warm_up: Seconds after a start, or a change of the pool's size, that tell nothing of the reads of later hours.
+        warm_up: Seconds after a start, or a change of the pool's size, whose reads are no measure of later hours.
         days: Days on which each hour of the day must have been watched.
         watched: Part of an hour of the day that counts as all of it: curves do not come to the second.
         still: Part of the pool: one that gains fewer pages over its window no longer fills.
@@ -193,9 +193,9 @@ def hour(window: Window, curve: MissCurve | None) -> Hour | None:
         curve: The miss curve of this window; None where it cannot be computed.
     """
     latest = window.latest
-    booted, size = started(latest), number(latest.setting(POOL_SIZE))
+    begin, size = started(latest), number(latest.setting(POOL_SIZE))
     pools, read = latest[POOLS], window.delta(over_pools("pages_read"))
-    if booted is None or size is None or pools is None or read is None or not window.seconds:
+    if begin is None or size is None or pools is None or read is None or not window.seconds:
         return None
     reads = read / window.seconds
     enough = _enough(window, float(size))
@@ -211,7 +211,7 @@ def hour(window: Window, curve: MissCurve | None) -> Hour | None:
     if not sizes:
         return None
     settled = _settled(window)
-    return Hour(latest.at, window.seconds, booted, float(size), settings_digest(latest), settled, reads, sizes)
+    return Hour(latest.at, window.seconds, begin, float(size), settings_digest(latest), settled, reads, sizes)
 
 
 def _of_one_run(*hours: Hour) -> bool:

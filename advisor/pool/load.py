@@ -32,7 +32,7 @@ class _Grid:
         widest: Standard deviation of the logarithm of rates: pages differ by e ** 30 then.
         close: Accuracy of a table's two numbers.
         whole: Share of a table's pages that counts as all of them.
-        fewest: Pages that count as none.
+        fewest: Pages in the pool that a table has at least.
         longest: Logarithm of seconds.
         merged: Logarithm of how often a page is asked for while it stays: pages on one side of it have one fate.
     """
@@ -175,7 +175,7 @@ def load(
 
 
 def residents_known(tables: Collection[TableReads]) -> bool:
-    """Whether the server tells what the pool holds of each of these tables."""
+    """Whether the server counts the pool's pages of each of these tables."""
     return all(table.resident is not None for table in tables)
 
 

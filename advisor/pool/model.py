@@ -25,12 +25,12 @@ class PoolModel:
 
     Args:
         window: What has been watched.
-        known: Its facts.
+        facts: The window's.
         loads: Those of earlier windows; one that stands for this window spares it the fit and its predictions.
     """
 
-    def __init__(self, window: Window, known: Facts, loads: Loads | None = None) -> None:
-        self.window, self.known = window, known
+    def __init__(self, window: Window, facts: Facts, loads: Loads | None = None) -> None:
+        self.window, self.facts = window, facts
         self._loads = loads or Loads()
         self.until: float | None = None
         """When time is over, by ``time.thread_time``: a busy machine does not count."""
@@ -40,9 +40,9 @@ class PoolModel:
         """What was watched, and the load that explains it.
 
         Raises:
-            Unanswerable: The window does not tell enough.
+            Unanswerable: The evidence is not enough.
         """
-        return SizeModel.of(self.window, self.known, self._loads, self.check_time)
+        return SizeModel.of(self.window, self.facts, self._loads, self.check_time)
 
     @property
     def today(self) -> ScannedPool:
@@ -72,7 +72,7 @@ class PoolModel:
         """What the simulation says of some changes to settings of the model, beside the likeliest lookups.
 
         Raises:
-            Unanswerable: The window does not tell enough, or time is over.
+            Unanswerable: The evidence is not enough, or time is over.
         """
         return self.sizes.load.predict(changes, self.lookups[0], self.check_time)
 
@@ -83,7 +83,7 @@ class PoolModel:
         Of another size of the pool they are those of the miss curve, else those of the simulation.
 
         Raises:
-            Unanswerable: The window does not tell enough, or time is over.
+            Unanswerable: The evidence is not enough, or time is over.
         """
         times = self._times(changes)
         return self.sizes.reads(changes, self.lookups[0]) if times is None else self.sizes.expected(times)
@@ -92,7 +92,7 @@ class PoolModel:
         """The reads that may come instead: by all lookups that explain today's, and under strain (``predict``).
 
         Raises:
-            Unanswerable: The window does not tell enough, or time is over.
+            Unanswerable: The evidence is not enough, or time is over.
         """
         for lookups in self.lookups:
             with answerable():
@@ -108,7 +108,7 @@ class PoolModel:
         """The miss curve's answer; None where something else than the pool's size changes.
 
         Raises:
-            Unanswerable: The window does not tell enough, or time is over.
+            Unanswerable: The evidence is not enough, or time is over.
         """
         times = self._times(changes)
         return None if times is None else self.sizes.size(times)

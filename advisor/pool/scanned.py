@@ -49,7 +49,7 @@ class ScannedPool:
 
     Attributes:
         settings: The SETTINGS_OF_MODEL that the server has.
-        reserved: Pages of the pool that a scanned table may not get, as far as the server tells.
+        reserved: Pages of the pool that a scanned table may not get.
         scans: The facts of the tables in the workload, by their name there.
         left_out: Scanned tables that the model does not take.
         workload: The scans, without lookups.
@@ -103,7 +103,7 @@ def scanned(window: Window, known: Facts) -> ScannedPool:
     """The pool and the scans of a window.
 
     Raises:
-        Unanswerable: A fact is not known.
+        Unanswerable: A fact is missing.
     """
     server = window.latest.server
     settings = {name: value for name in SETTINGS_OF_MODEL if isinstance(value := known.setting[name], float)}

@@ -1,4 +1,4 @@
-"""Where errors are none: Newton's method for a few unknowns, and the Illinois method for one."""
+"""Where errors vanish: Newton's method for a few unknowns, and the Illinois method for one."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _Slopes = Sequence[Sequence[float]]
 
 
 def search(evaluate: Callable[[Point], tuple[Point, T]], at: Point) -> T | None:
-    """What belongs to the point where all errors are none.
+    """The solution at the point where all errors vanish.
 
     Args:
-        evaluate: The errors at a point, each of which rises with its own coordinate, and what belongs to the point.
+        evaluate: The errors at a point, each of which rises with its own coordinate, and the solution there.
         at: Where the search begins.
 
     Returns:
-        None where no such point is found.
+        None where the search ends elsewhere.
     """
     best = evaluate(at)
     slopes: _Slopes | None = None
@@ -109,8 +109,8 @@ def _slopes(evaluate: Callable[[Point], tuple[Point, T]], at: Point, error: Poin
 
 
 def _newton(slopes: _Slopes, error: Point) -> Point:
-    """The step at whose end the errors are none, if they change as here: Gaussian elimination with pivots."""
-    rows = [[*some, -part] for some, part in zip(slopes, error, strict=True)]
+    """The step to where the errors vanish if they change as here: Gaussian elimination with pivots."""
+    rows = [[*row, -part] for row, part in zip(slopes, error, strict=True)]
     for axis in range(len(rows)):
         pivot = max(range(axis, len(rows)), key=lambda number: abs(rows[number][axis]))
         if abs(rows[pivot][axis]) < 1e-12:
@@ -132,7 +132,7 @@ def _squares(error: Point) -> float:
 
 
 def root(error: Callable[[float], float], low: float, high: float, close: float) -> float:
-    """Where an error that rises from low to high is none, by the Illinois method; the nearer end where it is not.
+    """Where an error that rises from low to high vanishes, by the Illinois method; else the nearer end.
 
     Args:
         error: Of a number.

@@ -83,7 +83,7 @@ def sweep(
 
     Raises:
         Refused: The server would not take a value, or the model has no answer for the setting.
-        Unanswerable: The window does not tell enough.
+        Unanswerable: The evidence is not enough.
     """
     refuse_unknown(window, setting)
     if beside and setting in beside:
@@ -95,7 +95,7 @@ def sweep(
     if today is None:
         raise Unanswerable(f"setting.{setting}", f"{setting} is not known")
     others = {name: value for name, value in others.items() if value != model.today.settings[name]}
-    order = [*first, today, *spread(window, setting, points, model.known.pool.most_bytes)]
+    order = [*first, today, *spread(window, setting, points, model.facts.pool.most_bytes)]
     questions = {value: {**others, **({} if value == today else {setting: value})} for value in order}
     answered = {value: questions[value] for value in sorted(_answered(model, questions, seconds))}
     return _sweep(model, setting, answered, others, len(questions) - len(answered))

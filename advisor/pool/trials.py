@@ -38,7 +38,7 @@ class Trial:
         then: Reads to promise with the value.
         worst: The most reads of those that may come instead: tables grow, the pool cannot give all of its pages to
             them, and the accesses are others than those fitted.
-        best: The fewest.
+        least: The fewest of these.
     """
 
     model: PoolModel
@@ -47,7 +47,7 @@ class Trial:
     now: Reads
     then: Reads
     worst: Reads
-    best: Reads
+    least: Reads
 
     @classmethod
     def of(cls, model: PoolModel, setting: str, value: float) -> Trial:
@@ -84,7 +84,7 @@ class Trial:
         size = self.model.size({self.setting: self.value})
         if size is not None:
             return size.error
-        return self._error(self.now.all, self.model.predict({}).rates.read, self.worst.all - self.best.all)
+        return self._error(self.now.all, self.model.predict({}).rates.read, self.worst.all - self.least.all)
 
     def _error(self, now: float, by_model: float, spread: float) -> float:
         """The model's deviation today, but at least what it is known to be off, and the range of its prediction."""

@@ -66,7 +66,7 @@ def what_if(window: Window, changes: Mapping[str, SettingValue], loads: Loads | 
 
     Raises:
         Refused: The server would not take a change, or the model has no answer for it.
-        Unanswerable: The window does not tell enough.
+        Unanswerable: The evidence is not enough.
     """
     as_set = values_as_set(window, changes)
     model = PoolModel(window, facts(window), loads)
