@@ -12,7 +12,7 @@ from typing import Any
 from advisor.fleet import mysqld_exporter_tables as tables
 from advisor.fleet.queries import NUMBERS, FleetQuery, last, named, present
 from advisor.fleet.reader import ServerSeries
-from advisor.fleet.sections import CHECKPOINT_AGE, SeriesSource, newest, only, partial, pools, printed, snapshot
+from advisor.fleet.sections import CHECKPOINT_AGE, SeriesSource, newest, only, partial, pools, printed, snapshots
 from advisor.fleet.series import Grid
 from advisor.observe.window import Window
 from exporter.collectors import BY_NAME
@@ -23,7 +23,7 @@ from exporter.collectors.pools import BufferPool
 from exporter.mysqld_exporter_names import METRICS_PREFIX, STATUS_PREFIX, VARIABLES_PREFIX
 from exporter.rows import credible, lower_half
 from exporter.server import Server, identify
-from exporter.snapshot import ReadOutcome, Snapshot
+from exporter.snapshot import Failure, ReadOutcome, Snapshot
 
 _STATUS = (
     "uptime",
@@ -125,13 +125,23 @@ _PODS = (  # the machines of servers without a sidecar
 
 def _window(series: ServerSeries, grid: Grid) -> Window:
     server = _server(series, grid.end)
-    lacking = {section: _failure(series, server, grid.end, section) for section in BY_NAME}
+    failures = {section: _failure(series, server, grid.end, section) for section in BY_NAME}
     machine = _machine(series, grid.end)
-    snapshots = [
-        _snapshot(series, point, server, lacking, {"variables": settings, "machine": machine})
-        for point, settings in zip(grid.points, _variables(series, grid), strict=True)
-    ]
-    return tables.since_its_begin(newest(snapshots))
+    settings = dict(zip(grid.points, _variables(series, grid), strict=True))
+
+    def sections(point: float) -> dict[str, Any]:
+        return {
+            "status": _status(series, point),
+            "variables": settings[point],
+            "pools": _pools(series, point),
+            "innodb_metrics": _ibuf(series, point),
+            "data_files": _data_files(series, point),
+            "count_statements": tables.counted(series, point),
+            "machine": machine,
+        }
+
+    without = Snapshot(grid.end, server, "", failures)
+    return tables.since_its_begin(newest(snapshots(series, AT, grid.points, without, sections)))
 
 
 def _machine(series: ServerSeries, end: float) -> Machine | None:
@@ -160,7 +170,6 @@ def _server(series: ServerSeries, end: float) -> Server:
 
 def _failure(series: ServerSeries, server: Server, at: float, section: str) -> ReadOutcome:
     """Why a section is not known, where it is not, and what would open it."""
-    collectors = {collector: value for (collector,), value in series.values("mysqld-exporter-collectors", at)}
     flag = FLAGS.get(section)
     if section == MACHINE.name:
         return ReadOutcome(at, 0.0, "absent", "no series tell the limits of the server's container", _NAME_POD)
@@ -171,38 +180,17 @@ def _failure(series: ServerSeries, server: Server, at: float, section: str) -> R
             require_performance_schema(server)
         except SourceUnavailable as error:
             return ReadOutcome(at, 0.0, error.failure, error.reason, error.cure)
-    succeeded = collectors.get(flag.removeprefix("--"))
+    succeeded = series.value("mysqld-exporter-collectors", at, flag.removeprefix("--"))
     if succeeded is None:
         reason = f"no series of mysqld_exporter's {flag} tell it"
         # Relabelling may have dropped the series of all collectors: then this one may be on.
-        return ReadOutcome(
-            at, 0.0, "disabled" if collectors else "absent", reason, f"start mysqld_exporter with {flag}"
-        )
+        failure: Failure = "disabled" if series.series("mysqld-exporter-collectors") else "absent"
+        return ReadOutcome(at, 0.0, failure, reason, f"start mysqld_exporter with {flag}")
     if not succeeded:
         return ReadOutcome(at, 0.0, "failed", f"mysqld_exporter's {flag} fails", "mysqld_exporter's log says why")
     lack = tables.lack(series, at) if section == "count_statements" else None
     reason, cure = lack or (f"mysqld_exporter's {flag} does not tell it here", None)
     return ReadOutcome(at, 0.0, "absent", reason, cure or _RUN_SIDECAR)
-
-
-def _snapshot(
-    series: ServerSeries,
-    point: float,
-    server: Server,
-    lacking: Mapping[str, ReadOutcome],
-    known: Mapping[str, Any],
-) -> Snapshot | None:
-    at = series.value(AT.name, point)
-    if at is None:
-        return None
-    sections: dict[str, Any] = {
-        "status": _status(series, point),
-        "pools": _pools(series, point),
-        "innodb_metrics": _ibuf(series, point),
-        "data_files": _data_files(series, point),
-        "count_statements": tables.counted(series, point),
-    }
-    return snapshot(at, server, {**sections, **known}, lacking)
 
 
 def _number(series: ServerSeries, point: float, name: str) -> float | None:

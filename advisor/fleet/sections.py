@@ -14,7 +14,6 @@ from advisor.fleet.series import Grid
 from advisor.observe.window import Window, changed_settings, restarted
 from exporter.collectors.pools import POOLS, BufferPool
 from exporter.collectors.status import STATUS
-from exporter.server import Server
 from exporter.snapshot import ReadOutcome, Snapshot
 
 Item = TypeVar("Item")
@@ -99,16 +98,27 @@ def _without_first_means(snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...
     return first.with_section(STATUS, status or None), *rest
 
 
-def snapshot(at: float, server: Server, sections: Mapping[str, Any], failures: Mapping[str, ReadOutcome]) -> Snapshot:
-    """A snapshot of the sections that are known.
+def snapshots(
+    series: ServerSeries,
+    at: FleetQuery,
+    points: Sequence[float],
+    without: Snapshot,
+    sections: Callable[[float], Mapping[str, Any]],
+) -> list[Snapshot | None]:
+    """A snapshot at each point; None where the server has no sample.
 
     Args:
-        at: Time of the samples, Unix seconds.
-        server: Whose it is.
-        sections: By collector; None for one that is not known.
-        failures: By collector, why its section is not known.
+        series: The server's.
+        at: Has the time of the newest sample.
+        points: Of the grid.
+        without: A snapshot without sections, with the outcomes of those that are not known.
+        sections: The sections at a point, by collector; None for one that is not known.
     """
-    return with_sections(Snapshot(at, server, "", failures), sections)
+    times = [series.value(at.name, point) for point in points]
+    return [
+        None if time is None else with_sections(replace(without, at=time), sections(point))
+        for point, time in zip(points, times, strict=True)
+    ]
 
 
 def with_sections(snapshot: Snapshot, sections: Mapping[str, Any]) -> Snapshot:

@@ -20,7 +20,7 @@ from advisor.fleet.sections import (
     pools,
     printed,
     rounded,
-    snapshot,
+    snapshots,
 )
 from advisor.fleet.series import Grid
 from advisor.observe.window import Window
@@ -115,8 +115,8 @@ _LATER = frozenset(
 
 def _window(series: ServerSeries, grid: Grid) -> Window:
     server = _server(only(series, "sidecar-server", grid.end))
-    outcomes = dict(_outcomes(series, grid.end))
-    return newest([_snapshot(series, point, grid.end, server, outcomes) for point in grid.points])
+    without = Snapshot(grid.end, server, "", dict(_outcomes(series, grid.end)))
+    return newest(snapshots(series, AT, grid.points, without, lambda point: _sections(series, point, grid.end)))
 
 
 def _server(labels: Sequence[str]) -> Server:
@@ -138,13 +138,8 @@ def _outcomes(series: ServerSeries, end: float) -> Iterator[tuple[str, ReadOutco
             yield name, ReadOutcome(end, 0.0) if name in succeeded and name in _LATER else absent
 
 
-def _snapshot(
-    series: ServerSeries, point: float, end: float, server: Server, outcomes: Mapping[str, ReadOutcome]
-) -> Snapshot | None:
-    at = series.value(AT.name, point)
-    if at is None:
-        return None
-    sections: dict[str, Any] = {
+def _sections(series: ServerSeries, point: float, end: float) -> dict[str, Any]:
+    return {
         "status": _status(series, point),
         "variables": _variables(series, point),
         "pools": _pools(series, point, end),
@@ -154,7 +149,6 @@ def _snapshot(
         "ddl": _item(series, DDL, Ddl, point, "threads", "builds"),
         "machine": _machine(series, point, end),
     }
-    return snapshot(at, server, sections, outcomes)
 
 
 def _item(series: ServerSeries, collector: Collector[Any], kind: type[Item], point: float, *one_of: str) -> Item | None:
