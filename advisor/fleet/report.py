@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from advisor.contract.fleet import FleetBlindSpot, FleetFinding, NotAsked, RuleSum, ServerSum, Source
-from advisor.contract.recommendation import Severity
+from advisor.contract.recommendation import Recommendation, Severity
 from advisor.rules.check import Rule
 
 TOP = 20
@@ -17,6 +17,26 @@ EXAMPLES = 3
 
 Lack = tuple[str, str, str | None]
 """A rule that could not be judged, what it lacks, and a cure where there is one."""
+
+
+def finding_of(server: str, source: Source, recommendation: Recommendation) -> FleetFinding:
+    """A recommendation as a finding about one of many servers."""
+    effect = recommendation.effect
+    return FleetFinding(
+        server=server,
+        source=source,
+        rule=recommendation.rule,
+        severity=recommendation.severity,
+        subject=recommendation.subject,
+        fingerprint=recommendation.fingerprint,
+        summary=recommendation.summary,
+        confidence=recommendation.confidence,
+        changes=recommendation.changes,
+        actions=recommendation.actions,
+        evidence=recommendation.evidence,
+        effect=effect,
+        read_bytes_saved_per_second=effect.read_bytes_saved_per_second if effect else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

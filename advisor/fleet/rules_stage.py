@@ -7,13 +7,13 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 
-from advisor.contract.fleet import FleetFinding, Source
+from advisor.contract.fleet import Source
 from advisor.fleet.identity import ServerKey
 from advisor.fleet.inventory import InventoryEntry
 from advisor.fleet.judging import Budget, JudgedServer, judge
 from advisor.fleet.progress import Progress
 from advisor.fleet.reader import FleetReader
-from advisor.fleet.report import FleetFindings, ServerFindings
+from advisor.fleet.report import FleetFindings, ServerFindings, finding_of
 from advisor.fleet.shards import Shard, over
 from advisor.fleet.windows import WindowReader
 from advisor.observe.window import Window
@@ -139,34 +139,15 @@ def _managed(window: Window, entry: InventoryEntry) -> Window:
 def _of_server(
     server: str, source: Source, judged: JudgedServer, scraped: float | None, notes: tuple[str, ...]
 ) -> ServerFindings:
-    """The findings alone: evaluations of a whole fleet would be gigabytes.
-
-    Args:
-        server: Its name.
-        source: Of its series.
-        judged: By its rules.
-        scraped: Seconds between two samples; None where not known.
-        notes: What to know of all findings.
-    """
+    """The findings alone: evaluations of a whole fleet would be gigabytes."""
     findings = (
-        FleetFinding(
-            server=server,
-            source=source,
-            rule=finding.rule,
-            severity=finding.severity,
-            subject=finding.subject,
-            fingerprint=finding.fingerprint,
-            summary=finding.summary,
-            confidence=finding.confidence,
-            changes=finding.changes,
-            actions=finding.actions,
-            evidence=finding.evidence,
-            effect=finding.effect,
-            read_bytes_saved_per_second=finding.effect.read_bytes_saved_per_second if finding.effect else None,
-            scrape_interval_seconds=scraped,
-            notes=judged.notes.get(finding.fingerprint, ()),
+        finding_of(server, source, recommendation).model_copy(
+            update={
+                "scrape_interval_seconds": scraped,
+                "notes": judged.notes.get(recommendation.fingerprint, ()),
+            }
         )
-        for finding in judged.findings
+        for recommendation in judged.findings
     )
     return ServerFindings(
         findings=tuple(findings),

@@ -48,27 +48,12 @@ def all_captures() -> tuple[str, ...]:
 
 def finding(server: str, recommendation: Recommendation, source: Source = Source.MYSQLD_EXPORTER) -> FleetFinding:
     """A finding of a server; series hold no text of a verdict."""
-    has_texts = source is not Source.VERDICT
-    return FleetFinding(
-        server=server,
-        source=source,
-        rule=recommendation.rule,
-        severity=recommendation.severity,
-        subject=recommendation.subject,
-        fingerprint=recommendation.fingerprint,
-        summary=recommendation.summary if has_texts else "",
-        confidence=recommendation.confidence,
-        changes=recommendation.changes,
-        actions=recommendation.actions if has_texts else (),
-        evidence=recommendation.evidence if has_texts else (),
-        effect=recommendation.effect if has_texts else None,
-        read_bytes_saved_per_second=None
-        if recommendation.effect is None
-        else recommendation.effect.read_bytes_saved_per_second,
-        scrape_interval_seconds=15.0,
-        notes=("The number of rows is an estimate up to a day old.",) if has_texts else (),
-        page_url=None if has_texts else f"http://advisor.{server.replace('/', '.')}:9747/#{recommendation.fingerprint}",
-    )
+    whole = report.finding_of(server, source, recommendation).model_copy(update={"scrape_interval_seconds": 15.0})
+    if source is not Source.VERDICT:
+        return whole.model_copy(update={"notes": ("The number of rows is an estimate up to a day old.",)})
+    page = f"http://advisor.{server.replace('/', '.')}:9747/#{recommendation.fingerprint}"
+    without_texts = {"summary": "", "actions": (), "evidence": (), "effect": None}
+    return whole.model_copy(update={**without_texts, "page_url": page})
 
 
 def essence(finding: Recommendation | FleetFinding) -> tuple[object, ...]:
