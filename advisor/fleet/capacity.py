@@ -1,7 +1,7 @@
-"""Memory of buffer pools that could go, from what series of days say: by server, and in sum.
+"""Memory of buffer pools that could go, by the series of thirty days: by server, and in sum.
 
 A server's reads with a smaller pool come from its own warm-ups (advisor.fleet.warm_ups), or from its sidecar's miss
-curve. They never come from free pages, which tell how long a server runs, nor from the hit rate.
+curve. They never come from free pages, which show how long a server runs, nor from the hit rate.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ async def capacity(reader: FleetReader, keys: Mapping[ServerKey, Server | None],
 
     Args:
         reader: Asks; its grid ends where the days end.
-        keys: The servers, each with its flavour and version; None where no series says them.
+        keys: The servers, each with its flavour and version; None where unknown.
         may_read: Pages a second that a server may read more (--may-read).
     """
     daily = replace(reader, grid=Grid(reader.grid.end, days.SECONDS / days.COUNT, days.COUNT))

@@ -1,4 +1,4 @@
-"""What series of days say about the buffer pools of some servers."""
+"""The series of thirty days about the buffer pools of some servers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _RISE = "instance_times:innodb_advisor_curve_pages_read_per_second:rise"
 
 
 def _either(text: str, sidecar: str, mysqld_exporter: str) -> str:
-    """Of the sidecar's series, or where there are none, of mysqld_exporter's."""
+    """Of the sidecar's series; of mysqld_exporter's for servers without these."""
     return " or ".join(f"max by ($I) ({text.replace('@', name)})" for name in (sidecar, mysqld_exporter))
 
 
@@ -89,7 +89,7 @@ Counters = Mapping[str, Points]
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """What series of days say about a server.
+    """A server over thirty days.
 
     Attributes:
         reads, gets: 95th percentile of pages read and of page gets a second; None without recorded series.

@@ -68,14 +68,14 @@ _FLAVOURS: tuple[str, ...] = get_args(Flavour)
 
 @dataclass(frozen=True, slots=True)
 class InventoryEntry:
-    """What the inventory says of a server.
+    """A server that Prometheus knows.
 
     Attributes:
         key: Its labels.
         source: The best that there is.
-        server: Flavour and version, and who runs it; None where no series says so. Whether performance_schema is on
-            is not known here.
-        up: Whether an exporter reaches it; None where no series says so.
+        server: Flavour and version, and who runs it; None where unknown. Its performance_schema is not known
+            here.
+        up: Whether an exporter reaches it.
         judged_at: The time of its sidecar's newest verdict, Unix seconds; None without one.
         ambiguous: Why its identity is that of several servers; empty if it is not.
     """
@@ -83,7 +83,7 @@ class InventoryEntry:
     key: ServerKey
     source: Source
     server: Server | None = None
-    up: bool | None = None
+    up: bool = True
     judged_at: float | None = None
     ambiguous: str = ""
 

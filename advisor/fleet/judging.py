@@ -107,7 +107,7 @@ def judge(
     if before is None:
         coming = _coming(window, source)
         curable = _curable(evaluations, coming)
-        # The tables would not cure the others, so that they tell what else is missing.
+        # The tables would not cure the other rules: these name what else is missing.
         evaluations = [
             evaluation for evaluation in evaluations if evaluation.rule in curable or _lack(evaluation) not in coming
         ]
@@ -178,7 +178,7 @@ class Budget:
     def __init__(
         self, seconds: float, suppressions: Sequence[Suppression] = (), clock: Callable[[], float] = time.thread_time
     ) -> None:
-        """Nobody waits yet.
+        """No server waits yet.
 
         Args:
             seconds: For all servers together.
@@ -204,7 +204,7 @@ class Budget:
             self._left.append(heapq.heappop(self._waiting)[1])
 
     def spend(self, rules: Sequence[Rule]) -> Iterator[tuple[str, Source, JudgedServer]]:
-        """Ask the models: the servers that got an answer, with what their rules say now."""
+        """Ask the models: the servers that got an answer, and their verdicts now."""
         until = self._clock() + self._seconds
         for _, server, window, source, judged in sorted(self._waiting, key=lambda waiting: (-waiting[0], waiting[1])):
             seconds = until - self._clock()

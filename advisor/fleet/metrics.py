@@ -1,4 +1,4 @@
-"""The metrics of the service itself, and what its last report says in sums: no series for a server or a finding.
+"""The metrics of the service itself, and sums over its last report: no series for a server or a finding.
 
 While there is no new report the families of the last one are left out: what is old is not shown as new.
 """

@@ -72,7 +72,7 @@ AT = FleetQuery("mysqld-exporter-at", "max by ($I) (timestamp(mysql_global_statu
 SCRAPES = FleetQuery("mysqld-exporter-scrapes", "max by ($I) (count_over_time(mysql_global_status_uptime{$S}[$G]))")
 WINDOW = (
     present("mysqld-exporter-server", "mysql_version_info{$S}", "version", "version_comment"),
-    last(  # a flag that is on, and tells nothing, differs from one that is off
+    last(  # a flag may be on and have no series
         "mysqld-exporter-collectors",
         f'mysql_exporter_collector_success{{collector=~"{_FLAGGED}",$S}}',
         "collector",

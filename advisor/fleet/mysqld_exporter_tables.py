@@ -35,7 +35,7 @@ LOWER_CASE = "lower_case_table_names"
 
 _STATEMENTS = "mysql_perf_schema_events_statements{}_total"
 STATEMENTS = (
-    present(  # a server of which statements are told, and no count, differs from one of which nothing is
+    present(  # a server may have statements, and none that counts
         "mysqld-exporter-statements", "mysql_perf_schema_events_statements_total{$S}"
     ),
     last(
@@ -113,14 +113,14 @@ _LONGER = "--collect.perf_schema.eventsstatements.digest_text_limit"
 _LONGEST_DIGEST, _ENOUGH = 120, 1024
 """Characters of a digest that mysqld_exporter keeps without this flag, and what the server itself keeps of one."""
 _MAY_COUNT = re.compile(r"SELECT COUNT \( ?[*?] ?\)(?: AS \S+)? FROM [^ ]*(?: \. ?[^ ]*)? ?")
-"""A digest that was cut before anything tells whether it counts a whole table."""
+"""A digest that was cut before it shows whether it counts a whole table."""
 
 
 def sections(series: ServerSeries, points: Sequence[float], latest: Snapshot) -> Iterator[dict[str, Any]]:
     """The sections of tables at each of the points of a window; None for one that is not known.
 
-    Sizes and rows hardly move: they are those of the end. Instruments that are off leave zeros, which nothing tells
-    from real ones. So counters of which none grew since the server's start are not known.
+    Sizes and rows hardly move: they are those of the end. Instruments that are off leave zeros, as idle tables
+    do. So counters of which none grew since the server's start are not known.
     """
     end = points[-1]
     sizes = {"index_sizes": _index_sizes(series, end, latest), "file_sizes": _file_sizes(series, end)}
@@ -151,7 +151,7 @@ def counted(series: ServerSeries, point: float) -> Mapping[Table, CountStatement
     None without any statement, where a digest was cut that may count a table, and where its time or its rows examined
     are not told.
     """
-    if not _tells(series):
+    if not _has_statements(series):
         return None
     lower_case = next(iter(series.series(f"{VARIABLES_PREFIX}{LOWER_CASE}").get((), {}).values()), None)
     rows = []
@@ -191,7 +191,7 @@ def lack(series: ServerSeries, end: float) -> tuple[str, str | None] | None:
 
     None where neither is so.
     """
-    if not _tells(series):
+    if not _has_statements(series):
         return "mysqld_exporter leaves out statements without a default schema, and tells no other", None
     if any(_is_cut(digest) for (_, _, digest), _ in series.values(_STATEMENTS.format(""), end)):
         return (
@@ -201,8 +201,8 @@ def lack(series: ServerSeries, end: float) -> tuple[str, str | None] | None:
     return None
 
 
-def _tells(series: ServerSeries) -> bool:
-    """Whether it tells of any statement."""
+def _has_statements(series: ServerSeries) -> bool:
+    """Whether there are series of any statement."""
     return bool(series.series("mysqld-exporter-statements"))
 
 
@@ -217,7 +217,7 @@ def _is_cut(digest: str) -> bool:
 def _index_sizes(series: ServerSeries, end: float, latest: Snapshot) -> IndexSizes | None:
     """InnoDB's tables: the clustered index, and all others together, by its name where there is only one.
 
-    Tables with compressed pages are left out: nothing tells the size of these.
+    Tables with compressed pages are left out: no series has the size of these.
     """
     page_bytes = number(latest.setting("innodb_page_size"))
     formats = {

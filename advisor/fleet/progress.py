@@ -20,19 +20,19 @@ class Progress:
     """The progress of one reading.
 
     Attributes:
-        tell: Gets the stage, and how many of how many servers are through it; of 0 where that is not known.
+        show: Gets the stage, and how many of how many servers are through it; 0 of 0 where unknown.
         seconds: Wall time by stage, added up where a stage comes in several parts.
         queries: Queries by outcome. One that is asked again counts again.
     """
 
-    tell: Callable[[ReadingStage, int, int], None] = lambda *_: None
+    show: Callable[[ReadingStage, int, int], None] = lambda *_: None
     seconds: dict[ReadingStage, float] = field(default_factory=dict)
     queries: Counter[QueryOutcome] = field(default_factory=Counter)
 
     @contextlib.contextmanager
     def during(self, stage: ReadingStage) -> Iterator[None]:
         """Time a part of a stage."""
-        self.tell(stage, 0, 0)
+        self.show(stage, 0, 0)
         began = time.monotonic()
         try:
             yield

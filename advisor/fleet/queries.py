@@ -39,7 +39,7 @@ class FleetQuery:
     Attributes:
         name: In docs/fleet.md. Series without a name of their own get it.
         text: PromQL.
-        labels: Labels beside the identity's that tell the series of a server apart; None for all there are.
+        labels: Labels beside the identity's that distinguish the series of a server; None for all there are.
         at_end: Whether it is asked at the end of the grid alone.
         of_pod: Whether it is about the servers' pods, whose series have none of the user's labels. Only servers that
             are pods are asked about.
@@ -94,7 +94,7 @@ def last(
     Args:
         name: The query's.
         selector: Of the series.
-        labels: Labels beside the identity's that tell the series of a server apart.
+        labels: Labels beside the identity's that distinguish the series of a server.
         by_name: Whether the metric's name does too.
         at_end: Whether it is asked at the end of the grid alone.
         positive: Whether zeros are left out.

@@ -75,7 +75,7 @@ async def read(options: ReadingOptions, rules: RuleSet, progress: Progress) -> F
     Args:
         options: What to read.
         rules: The rules in force.
-        progress: Told how it goes.
+        progress: Follows the stages.
 
     Raises:
         QueryError: There is no inventory. What else could not be asked is in the report.
@@ -147,7 +147,7 @@ class _Reading:
             self._findings.leave(reason, names)
         for key, verdict in found.items():
             self._findings.take(key.name, Source.VERDICT, verdict)
-        self._progress.tell("verdicts", len(judged), len(judged))
+        self._progress.show("verdicts", len(judged), len(judged))
 
     def _assembled(
         self,

@@ -41,7 +41,7 @@ def finding_of(server: str, source: Source, recommendation: Recommendation) -> F
 
 @dataclass(frozen=True, slots=True)
 class ServerFindings:
-    """What a reading says of a server.
+    """The findings about a server, and the rules that could not be judged on it.
 
     Attributes:
         findings: In any order.
@@ -84,7 +84,7 @@ class FleetFindings:
                 examples.append(server)
 
     def leave(self, reason: str, servers: Iterable[str]) -> None:
-        """Nothing is said of these servers, for this reason."""
+        """These servers have no findings, for this reason."""
         self._left[reason] += servers
 
     @property

@@ -34,7 +34,7 @@ class RulesStage:
             reader: Asks; its grid has the points of the windows.
             rules: The rules in force, and the findings that are not wanted.
             model_seconds: CPU time for models, of all servers together.
-            progress: Told how the stage goes.
+            progress: Follows the stages.
             findings: Takes the findings.
         """
         self._reader = reader
@@ -66,14 +66,14 @@ class RulesStage:
 
         def done(count: int) -> None:
             self._through += count
-            self._progress.tell("rules", self._through, of)
+            self._progress.show("rules", self._through, of)
 
         _, left_out = await over(servers, ask, done=done)
         for reason, names in left_out.items():
             self._findings.leave(reason, names)
 
     async def _shard(self, entries: Mapping[ServerKey, InventoryEntry], reader: WindowReader) -> None:
-        """Ask and judge a shard. Nothing is told of it before all of it is known: it may be asked again in halves."""
+        """Ask and judge a shard. Its findings are taken at the end: until then it may be asked again in halves."""
         with self._progress.during("windows"):
             windows = await reader.windows([*entries])
         clear = {key: _managed(window, entries[key]) for key, window in windows.items() if isinstance(window, Window)}
@@ -84,7 +84,7 @@ class RulesStage:
             with self._progress.during("tables"):
                 async for part in reader.tables(candidates):
                     whole = {key: window for key, window in part.items() if isinstance(window, Window)}
-                    # What rules without tables say still holds where these could not be asked for.
+                    # Verdicts without tables still hold where tables could not be asked for.
                     judged |= await self._judged(whole, reader.source, judged)
                     notes |= {key: (f"of its tables: {why}",) for key, why in part.items() if isinstance(why, str)}
         telling = {
@@ -128,7 +128,7 @@ class RulesStage:
 
 
 def _managed(window: Window, entry: InventoryEntry) -> Window:
-    """The window, with the cloud service that the user says runs the server."""
+    """The window, with the cloud service that the user names."""
     managed = entry.server.managed if entry.server else None
     if managed is None or window.latest.server.managed is not None:
         return window

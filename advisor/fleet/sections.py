@@ -19,7 +19,7 @@ from exporter.snapshot import ReadOutcome, Snapshot
 Item = TypeVar("Item")
 
 UNKNOWN: Any = None
-"""A field of a section that no series tells, whatever its type: facts and models take None as not known."""
+"""A field of a section without a series, whatever its type: facts and models take None as not known."""
 CHECKPOINT_AGE = "innodb_checkpoint_age"
 """Of the status: here of every server, as a mean since the point before."""
 LEAST_POINTS = 3
@@ -133,7 +133,7 @@ def with_sections(snapshot: Snapshot, sections: Mapping[str, Any]) -> Snapshot:
 
 
 def only(series: ServerSeries, query: str, end: float) -> Labels:
-    """The labels of the one series that tells what server it is.
+    """The labels of the one series about the server's version.
 
     Raises:
         ValueError: There is none, or more than one.

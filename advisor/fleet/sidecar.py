@@ -168,7 +168,7 @@ def _status(series: ServerSeries, point: float) -> Mapping[str, float] | None:
 
 
 def _variables(series: ServerSeries, point: float) -> dict[str, str]:
-    """Settings as the server prints them. Two words for one setting, just after a change, are none."""
+    """Settings as the server prints them, without one that has two words just after a change."""
     settings = {name: printed(name, value) for (name,), value in series.values("sidecar-settings", point)}
     words: dict[str, set[str]] = {}
     for (name, value), _ in series.values("sidecar-settings-text", point):
@@ -191,7 +191,7 @@ def _machine(series: ServerSeries, point: float, end: float) -> Machine | None:
     items = series.items(MACHINE, end)
     for name in ("cores", "memory_bytes"):
         known = [(labels, fields[name]) for labels, fields in items.items() if name in fields]
-        if len(known) == 1:  # two sources, just after a change, are none
+        if len(known) == 1:  # just after a change there are two sources
             [((source,), sourced[name])] = known
             sourced[f"{name.removesuffix('_bytes')}_source"] = source or None
     storage = [labels for labels, _ in series.values("sidecar-storage", end)]

@@ -62,7 +62,7 @@ _POOL, _POOL_MAX = "innodb_buffer_pool_size", "innodb_buffer_pool_size_max"
 _OLD_SECONDS = 900.0
 """A sidecar judges each minute; rules that need minutes for a model are behind by a few of them."""
 _SUBJECTS = ((), ("schema", "table"), ("setting",), ("cure",), ("schema", "table", "index"))
-"""The keys of a subject, whose values a series joins with dots. The fingerprint tells which are meant."""
+"""The keys of a subject, whose values a series joins with dots. The fingerprint shows which are meant."""
 _OLDER = "its sidecar is of an older version, which does not tell the advised value: its page does"
 _ORDER = "a rule that is not known here: the order of its changes may be another one on the sidecar's page"
 _FAILED = "an error in the rule, which the sidecar's log has"
@@ -220,7 +220,7 @@ class _Sidecar:
             yield _ORDER
 
     def _change(self, finding: _Finding, setting: str) -> Iterator[Change]:
-        """The change of a setting, as the sidecar makes it; none where the series do not tell enough."""
+        """The change of a setting, as the sidecar makes it; none where series lack."""
         server = self._entry.server
         from_word, to_word = self._words.get((*finding, setting), ("", ""))
         before = from_word or self._number("setting_value", finding, setting)

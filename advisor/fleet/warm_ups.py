@@ -85,7 +85,7 @@ class WarmUp:
     def expected(self, pages: float) -> float:
         """Pages read an access in a pool that holds so many: between the two stretches around it.
 
-        A larger pool never misses more (LRU is a stack algorithm), so stretches that say otherwise count as one.
+        A larger pool never misses more (LRU is a stack algorithm), so stretches with a rising ratio count as one.
         """
         middles, ratios = zip(*_falling(self.stretches), strict=True)
         after = bisect.bisect(middles, pages)
@@ -145,7 +145,7 @@ def _runs(points: Sequence[_WarmUpPoint]) -> Iterator[list[_WarmUpPoint]]:
 
 
 def _stretches(points: Sequence[_WarmUpPoint], pool_pages: float) -> Iterator[Stretch]:
-    """Parts that are long enough to tell something; what is left at the end belongs to the last."""
+    """Parts that are long enough to measure a ratio; the rest at the end belongs to the last."""
     last: Stretch | None = None
     begin = 0
     for number, point in enumerate(points):

@@ -115,10 +115,10 @@ def _heading(report: FleetReport) -> Iterator[str]:
     shard = f", shard {report.shard}" if report.shard else ""
     window = f"window of {duration(report.window_seconds)} to {moment(report.at)}{shard}"
     yield f"{_name(report.prometheus)}, {window}, read in {duration(report.took_seconds)}"
-    yield " ".join(_found(report))
+    yield " ".join(_finding_counts(report))
 
 
-def _found(report: FleetReport) -> Iterator[str]:
+def _finding_counts(report: FleetReport) -> Iterator[str]:
     """How many findings there are; silence is only reported with what it rests on."""
     if not report.servers:
         yield _NO_SERVER
@@ -289,18 +289,22 @@ def _gaps(report: FleetReport) -> _Sections:
     if report.capacity is not None:
         yield from _capacity(report.capacity)
     yield "Blind spots", "What these rules would find there is not known.", _blind(report)
-    not_asked = tuple((len(some.servers), some.reason, _some(some.servers)) for some in report.not_asked)
+    not_asked = tuple((len(group.servers), group.reason, _first_names(group.servers)) for group in report.not_asked)
     columns = ("servers", "reason", "which")
     yield "Not asked", "Nothing is said of these servers.", blocks.TextTable(columns, not_asked)
     noted: dict[str, list[str]] = {}
     for server in report.servers:
         for note in server.notes:
             noted.setdefault(note, []).append(server.name)
-    rows = tuple((len(names), note, _some(names)) for note, names in noted.items())
+    rows = tuple((len(names), note, _first_names(names)) for note, names in noted.items())
     yield "To know of servers", "", blocks.TextTable(("servers", "what", "which"), rows)
     left = report.not_modelled
     note = "The time for models was over (--model-seconds); rules with a model are undecided there."
-    yield "Not modelled", note, blocks.TextTable(("servers", "which"), ((len(left), _some(left)),) if left else ())
+    yield (
+        "Not modelled",
+        note,
+        blocks.TextTable(("servers", "which"), ((len(left), _first_names(left)),) if left else ()),
+    )
     vanished = tuple((server.server, moment(server.at)) for server in report.vanished)
     note = "Series knew them an hour ago and know them no more."
     yield "Vanished", note, blocks.TextTable(("server", "last sample"), vanished)
@@ -356,7 +360,7 @@ def _statements(statements: Sequence[str]) -> str:
     return " ".join(statement(sql, _BOUNDS.line // 2) for sql in statements)
 
 
-def _some(names: Sequence[str]) -> str:
+def _first_names(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
     more = f" and {len(names) - _BOUNDS.names:,} more" if len(names) > _BOUNDS.names else ""
     return f"{', '.join(map(_name, names[: _BOUNDS.names]))}{more}"
