@@ -140,7 +140,7 @@ def composed(
     from exporter.linux import limits
     from exporter.recording.history import StoredHistory
     from exporter.sampling import metrics
-    from exporter.sampling.history import affordable_bytes
+    from exporter.sampling.history import history_bytes
     from exporter.state_file import StateFile
 
     rules, machine = setup.load()
@@ -154,7 +154,7 @@ def composed(
             interval,
             machine,
             history_seconds=history_seconds,
-            history_bytes=affordable_bytes(limit.bytes if limit else None),
+            history_bytes=history_bytes(limit.bytes if limit else None),
             statement_seconds=statement_timeout,
             collectors=_collectors(lru=collect_lru_pages, lru_anyway=collect_lru_pages_anyway, kinds=bool(compat)),
             keep=stored,

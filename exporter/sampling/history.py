@@ -1,8 +1,9 @@
 """The history of snapshots, bounded in time and in memory.
 
 A value equal to the one in the snapshot before is the same object. A mapping whose values changed shares its keys with
-the one before, and stores its numbers in eight bytes each instead of as objects: 100 tables with constant reads take
-4 KiB a snapshot instead of 40.
+the one before, and stores its numbers in eight bytes each instead of as objects. An hour of a server with 100 busy
+tables takes 5.3 MiB so, and 19.5 MiB with dictionaries that share keys and equal values: more than a container of
+128 MiB leaves to the history, which would then hold less than an hour.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Item = TypeVar("Item")
 Section = TypeVar("Section")
 
 
-def affordable_bytes(memory_bytes: int | None) -> int:
+def history_bytes(memory_bytes: int | None) -> int:
     """What a history may take.
 
     Args:

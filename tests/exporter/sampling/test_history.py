@@ -20,7 +20,7 @@ from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.recording.file import replay
 from exporter.rows import Rows
 from exporter.sampling.assembly import Answer, Assembler
-from exporter.sampling.history import MOST_BYTES, BoundedHistory, SharedColumns, affordable_bytes, share, weight
+from exporter.sampling.history import MOST_BYTES, BoundedHistory, SharedColumns, history_bytes, share, weight
 from exporter.server import identify
 from exporter.snapshot import Index, Snapshot, Table
 from lab.captures import CAPTURES
@@ -214,5 +214,5 @@ def test_the_newest_is_replaced() -> None:
 
 
 def test_a_container_gives_it_an_eighth_at_most() -> None:
-    assert affordable_bytes(64 << 20) == 8 << 20
-    assert affordable_bytes(None) == affordable_bytes(24 << 30) == MOST_BYTES
+    assert history_bytes(64 << 20) == 8 << 20
+    assert history_bytes(None) == history_bytes(24 << 30) == MOST_BYTES
