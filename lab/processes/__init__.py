@@ -1,1 +1,1 @@
-"""Child processes, and the ports they listen on."""
+"""Child processes, a server in a thread, their ports, and what a process uses."""
