@@ -12,11 +12,10 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from advisor.fleet import days
 from advisor.fleet.client import PrometheusClient
-from advisor.fleet.days import Counters
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.reader import FleetReader
 from advisor.fleet.series import Grid
@@ -26,15 +25,15 @@ from lab.curves.judge import SmallerPool
 from lab.curves.loads import DISTRIBUTIONS, PAGES, Distribution, LookupClient
 from lab.curves.measure import PAGES_OF_MIB, SERVERS, workload_name
 from lab.curves.predict import held_pages, warm_up
+from lab.harness import measure as harness
 from lab.harness.campaign import Study
-from lab.harness.measure import pool_statistic, wait_until
+from lab.harness.measure import Counters, Figures, counting, pages_read, per, wait_until
 from lab.harness.records import Data, Entries, NotShown, Part, Say
 from lab.harness.workloads import make_table
 from lab.packages.cache import REPOSITORY
 from lab.programs import prometheus
 from lab.reports import criterion
 from lab.servers import PrivateServer
-from lab.servers.sql import global_status
 
 OPTIONS = {
     "innodb-buffer-pool-size": "240M",
@@ -132,48 +131,33 @@ def measure(distribution: Distribution, server: PrivateServer, say: Say) -> Data
     with LookupClient(server, distribution) as client, _watched(server) as watching:
         began = time.time() - SCRAPE
         client.run(_FILLING, _RATE)
-        before = Counts.of(server, client)
-        client.run(_AFTER, _RATE)
-        after = Counts.of(server, client)
+        warm = _count(server, client, _AFTER, _RATE)
         filling = asyncio.run(_recorded(watching, began))
-    accesses = (after.accesses - before.accesses) / (after.done - before.done)
+    # MySQL gets a page again once it is read.
+    accesses = warm["gets"] if server.name.startswith("mariadb") else warm["gets"] - warm["read"]
     measured = {}
     for share in SHARES:
         say(f"a pool of {share:.0%} of the data is measured")
         server.restart({"innodb-buffer-pool-size": f"{mebibytes(share)}M"})
         with LookupClient(server, distribution) as client:
             client.run(_SETTLE + _PER_SHARE * share, _FAST)
-            before = Counts.of(server, client)
-            client.run(_MEASURE, _FAST)
-            after = Counts.of(server, client)
-        measured[str(share)] = round((after.read - before.read) / (after.done - before.done), 5)
+            measured[str(share)] = round(_count(server, client, _MEASURE, _FAST)["read"], 5)
     return {"pages": PAGES, "filling": filling, "accesses": round(accesses, 3), "measured": measured}
+
+
+def _count(server: PrivateServer, client: LookupClient, seconds: float, rate: float) -> Figures:
+    """Pages read and gets a lookup, while the client looks up for so long."""
+    counters: Counters = {
+        "done": lambda _: client.done,
+        "read": pages_read,
+        **counting(gets="Innodb_buffer_pool_read_requests"),
+    }
+    return per(harness.measure(server, partial(client.run, seconds, rate), counters=counters), "done")
 
 
 def mebibytes(share: float) -> int:
     """The pool of a share of the data."""
     return round(share * PAGES / PAGES_OF_MIB)
-
-
-class Counts(NamedTuple):
-    """Counters at a time.
-
-    Attributes:
-        done: Lookups.
-        read: Pages read.
-        accesses: Gets, without those that MySQL repeats after a read.
-    """
-
-    done: int
-    read: float
-    accesses: float
-
-    @classmethod
-    def of(cls, server: PrivateServer, client: LookupClient) -> Counts:
-        """The counters now."""
-        read = pool_statistic(server, "NUMBER_PAGES_READ")
-        gets = global_status(server, "Innodb_buffer_pool_read_requests")
-        return cls(client.done, read, gets if server.name.startswith("mariadb") else gets - read)
 
 
 @contextlib.contextmanager
@@ -210,7 +194,7 @@ async def _recorded(url: str, began: float) -> dict[str, list[list[float]]]:
     return recorded
 
 
-def _rows(filling: Counters) -> list[list[Any]]:
+def _rows(filling: days.Counters) -> list[list[Any]]:
     pages, read, gets = (filling.get(name, {}) for name in ("pages", "read", "gets"))
     rows = [[round(at, 1), pages[at], read[at], gets[at]] for at in sorted(pages.keys() & read.keys() & gets.keys())]
     if not rows:
