@@ -349,25 +349,28 @@ class SizeModel:
             likely = smooth[0] if smooth else high
         else:
             high, smooth = self._most(more), self._smoothly(more)
-            if smooth and not self.load.hurried:
-                likely = smooth[0]
-            else:  # the pool's other pages are history, which a larger pool gets rid of
-                likely = min(
-                    [self._most(more + evidence.pages - evidence.of_tables), *smooth], key=lambda reads: reads.all
-                )
+            likely = self._likely(more, smooth)
+        steady = bool(smooth) and not self.load.hurried
         nothing = Reads(dict.fromkeys(evidence.tables, 0.0), dict.fromkeys(high.scans, 0.0), 0.0)
-        least = likely if smooth and not self.load.hurried else nothing
-        share = _SPAN.between if evidence.residents_known or not smooth or self.load.hurried else 0.0
-        low, then = {}, {}
+        least = likely if steady else nothing
+        share = _SPAN.between if evidence.residents_known or not steady else 0.0
+        low, expected = {}, {}
         for name, most in high.tables.items():
             low[name] = min(least.tables[name], most)
-            then[name] = max(low[name], most - (1 - share) * max(0.0, most - likely.tables[name]))
-            then[name] = min(max(then[name], self._first[name]), most)
-        # Pages of no table as those of tables.
-        rest = (
-            evidence.unexplained * math.fsum(then.values()) / evidence.by_lookups if evidence.by_lookups else high.rest
-        )
-        return _Bounds(Reads(low, least.scans, 0.0), Reads(then, likely.scans, min(rest, high.rest)), high)
+            between = max(low[name], most - (1 - share) * max(0.0, most - likely.tables[name]))
+            expected[name] = min(max(between, self._first[name]), most)
+        rest = high.rest
+        if evidence.by_lookups:  # reads of no table fall as those of tables do
+            rest = min(evidence.unexplained * math.fsum(expected.values()) / evidence.by_lookups, high.rest)
+        return _Bounds(Reads(low, least.scans, 0.0), Reads(expected, likely.scans, rest), high)
+
+    def _likely(self, more: float, smooth: Sequence[Reads]) -> Reads:
+        """The likeliest reads of lookups alone with a pool that has room for more pages."""
+        if smooth and not self.load.hurried:
+            return smooth[0]
+        # The pool's other pages are history, which a larger pool gets rid of.
+        without_others = self._most(more + self.evidence.pages - self.evidence.of_tables)
+        return min([without_others, *smooth], key=lambda reads: reads.all)
 
     def _most(self, more: float) -> Reads:
         """The most reads with a pool that has room for more pages: first reads go on as today."""
