@@ -258,13 +258,7 @@ def _answer(fields: Mapping[str, Any]) -> QueryAnswer:
 
 
 def _error(status: int, kind: str, text: str) -> QueryError:
-    """The error of an answer.
-
-    Args:
-        status: Of HTTP.
-        kind: Prometheus' errorType; empty where there is none.
-        text: The error; may be empty.
-    """
+    """The error of an answer: its status, Prometheus' errorType and its text, of which the last two may be empty."""
     shown = connections.shown(text)
     message = f"HTTP {status}" + (f", {kind}" if kind else "") + (f": {shown}" if shown else "")
     if kind == "timeout" or status == HTTPStatus.GATEWAY_TIMEOUT:

@@ -202,14 +202,7 @@ def _vanished(
 
 
 def _odd(reader: FleetReader, *, servers: int, nameless: int, partial: bool) -> Iterator[str]:
-    """Warnings of an inventory.
-
-    Args:
-        reader: Has asked.
-        servers: How many there are.
-        nameless: Series that name no server.
-        partial: Whether an answer was a part.
-    """
+    """Warnings of an inventory: no servers at all, a partial answer, or series without a name."""
     if not servers:
         yield NOBODY + (f" of {{{reader.selector}}}" if reader.selector else "")
     if partial:

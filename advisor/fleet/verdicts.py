@@ -95,12 +95,9 @@ async def verdicts(
 
     async def ask(shard: Shard, *, everyone: bool = False) -> Mapping[ServerKey, ServerFindings]:
         answer = await reader.ask(QUERIES, None if everyone else shard)
-        return {
-            key: _Sidecar(servers[key], answer.servers.get(key, ServerSeries()), rules, reader.grid.end).verdict(
-                answer.incomplete
-            )
-            for key in shard
-        }
+        series = {key: answer.servers.get(key, ServerSeries()) for key in shard}
+        sidecars = {key: _Sidecar(servers[key], series[key], rules, reader.grid.end) for key in shard}
+        return {key: sidecar.verdict(answer.incomplete) for key, sidecar in sidecars.items()}
 
     if whole and servers:
         try:

@@ -266,7 +266,7 @@ def create(
     """
 
     async def families() -> list[Metric]:
-        return [*fleet_metrics.families(watch, links), *(family for some in own for family in some())]
+        return [*fleet_metrics.families(watch, links), *(family for more in own for family in more())]
 
     app = application(
         "What to change on a fleet of MySQL and MariaDB servers",

@@ -122,9 +122,9 @@ def test_nothing_is_resolved_while_prometheus_is_away_however_long(time: Time) -
 )
 def test_what_cannot_be_seen_is_not_resolved(time: Time, others: dict[str, Any], reason: str) -> None:
     time.see(REPORT)
-    kept = time.see(without(**others))
-    assert time.ended(kept) == [False] * len(FOUND)
-    assert {alert.annotations["unseen"] for alert in kept} == {reason}
+    alerts = time.see(without(**others))
+    assert time.ended(alerts) == [False] * len(FOUND)
+    assert {alert.annotations["unseen"] for alert in alerts} == {reason}
 
 
 def test_a_server_that_vanished_or_stays_absent_is_resolved(time: Time) -> None:

@@ -75,7 +75,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anyone_is_asked(prometh
 
 
 def test_what_answers_is_said_with_what_to_look_at(prometheus: Answering) -> None:
-    for status, said in (
+    for status, message in (
         (401, "HTTP 401: no login (--prometheus-config has a place for the login"),
         (404, "HTTP 404: no login (the address ends before /api/v1"),
         (302, "HTTP 302: redirects are not followed"),
@@ -83,7 +83,7 @@ def test_what_answers_is_said_with_what_to_look_at(prometheus: Answering) -> Non
     ):
         prometheus.answers = lambda _, status=status: (status, {}, b"no login")  # type: ignore[misc]
         result = fleet("--prometheus", prometheus.url)
-        assert (result.exit_code, f"Error: {prometheus.url}: {said}" in result.output) == (2, True), result.output
+        assert (result.exit_code, f"Error: {prometheus.url}: {message}" in result.output) == (2, True), result.output
 
 
 def test_nobody_is_no_report(prometheus: Answering) -> None:
@@ -100,7 +100,7 @@ def test_a_server_that_is_not_there_is_named_with_who_is(prometheus: Answering) 
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         (("--shard", "3/2"), "'3/2' is not a shard such as 0/8"),
         (("--window", "5x"), "'5x' is not a duration such as 60s, 5m or 1h"),
@@ -114,10 +114,12 @@ def test_a_server_that_is_not_there_is_named_with_who_is(prometheus: Answering) 
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_options_that_cannot_be_meant_are_refused(prometheus: Answering, options: tuple[str, ...], said: str) -> None:
+def test_options_that_cannot_be_meant_are_refused(
+    prometheus: Answering, options: tuple[str, ...], message: str
+) -> None:
     result = fleet("--prometheus", prometheus.url, *options)
     assert (result.exit_code, prometheus.asked) == (2, [])
-    assert said in result.output
+    assert message in result.output
 
 
 def test_a_port_that_is_taken_is_said(prometheus: Answering) -> None:

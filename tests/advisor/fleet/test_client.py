@@ -92,7 +92,7 @@ async def test_an_error_says_whether_a_smaller_query_may_do(
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
     [
         ((200, {}, b"<html>hello</html>"), "it does not answer as Prometheus' API does"),
         ((200, {}, b'{"status":"success","data":{"result":[7]}}'), "it does not answer as Prometheus' API does"),
@@ -103,11 +103,11 @@ async def test_an_error_says_whether_a_smaller_query_may_do(
     ],
 )
 async def test_an_answer_that_is_none_is_said(
-    answering: Answering, answer: tuple[int, dict[str, str], bytes], said: str
+    answering: Answering, answer: tuple[int, dict[str, str], bytes], message: str
 ) -> None:
     answering.answers = lambda _: answer
     async with PrometheusClient(answering.url) as client:
-        with pytest.raises(QueryError, match=said):
+        with pytest.raises(QueryError, match=message):
             await client.instant("up", 1_000)
 
 

@@ -131,7 +131,7 @@ def test_one_server_or_a_shard_is_asked_alone(sidecars: Answering) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--prometheus", "http://u:p@x"], "--prometheus-config has a place for it"),
         (["--prometheus", "http://x/api/v1/query"], "leave out /api/v1/query"),
@@ -147,10 +147,10 @@ def test_one_server_or_a_shard_is_asked_alone(sidecars: Answering) -> None:
         ([], "cannot connect: Connection refused"),
     ],
 )
-def test_what_cannot_be_used_is_said(arguments: list[str], said: str) -> None:
+def test_what_cannot_be_used_is_said(arguments: list[str], message: str) -> None:
     done = run(*(["--prometheus", "http://127.0.0.1:1"] if "--prometheus" not in arguments else []), *arguments)
     assert done.exit_code == 2, done.output
-    assert said in done.stderr
+    assert message in done.stderr
     assert done.stdout == ""
 
 
