@@ -24,6 +24,11 @@ def key(name: str = "db-1") -> ServerKey:
     return server
 
 
+def labels_of(server: ServerKey) -> dict[str, str]:
+    """The labels of its series."""
+    return dict(server.labels) if server.is_pod else {"instance": f"{server}:9104"}
+
+
 def reader(client: PrometheusClient, selector: str = "") -> FleetReader:
     """Asks about the grid's points, or at its end."""
     return FleetReader(client, IDENTITY, selector, GRID)
@@ -66,9 +71,9 @@ class CannedPrometheus(PrometheusClient):
                 for labels, value in self.series.get(query.name, {}).items():
                     by = dict(zip((*names, *(query.labels or ())), labels, strict=True))
                     series += [
-                        QuerySeries(by | {"instance": f"{server}:9104"}, self._points(value, points))
+                        QuerySeries(by | labels_of(server), self._points(value, points))
                         for server in self.servers
-                        if f"{server}:9104" in text
+                        if all(name in text for name in labels_of(server).values())
                     ]
         return QueryAnswer(tuple(series), ("store gateway is away",) if self.partial else (), self.partial)
 

@@ -21,10 +21,11 @@ from advisor.fleet.series import Grid, QueryAnswer
 from advisor.rules.rulebook import Rulebook, builtin_directory
 from exporter.server import Managed, identify
 from tests.advisor.fleet.canned import GRID, CannedPrometheus, key, reader
+from tests.advisor.fleet.test_tables import with_tables
 from tests.advisor.fleet.test_windows import STATUS_NAME, SeriesByQuery, growing, mysqld_exporter
 
 SERVERS = tuple(key(f"db-{n}") for n in range(5))
-WASTED = "read-ahead-wasted"
+WASTED, SCAN = "read-ahead-wasted", "scan-exceeds-old-sublist"
 TELLING = {
     "mysqld-exporter-status": {
         **mysqld_exporter()["mysqld-exporter-status"],
@@ -67,10 +68,10 @@ def known(managed: Managed | None = None) -> Mapping[ServerKey, InventoryEntry]:
 
 
 async def staged(
-    client: CannedPrometheus, servers: Mapping[ServerKey, InventoryEntry]
+    client: CannedPrometheus, servers: Mapping[ServerKey, InventoryEntry], model_seconds: float = 0.0
 ) -> tuple[FleetFindings, Progress]:
     findings, progress = FleetFindings(), Progress()
-    stage = RulesStage(reader(client), Rulebook(builtin_directory()).rule_set, 0.0, progress, findings)
+    stage = RulesStage(reader(client), Rulebook(builtin_directory()).rule_set, model_seconds, progress, findings)
     await stage.run(servers)
     return findings, progress
 
@@ -148,3 +149,17 @@ async def test_nothing_is_said_of_servers_whose_answers_are_incomplete_or_whose_
     gone = CannedPrometheus(mysqld_exporter(**TELLING), servers=SERVERS, missing=frozenset(GRID.points[-2:]))
     findings, _ = await staged(gone, known())
     assert {left.reason for left in findings.not_asked} == {"no sample at the window's end"}
+
+
+async def test_models_answer_within_their_seconds_and_servers_without_an_answer_are_named() -> None:
+    series = with_tables()
+    sizes = {"buffer_pool_size": 2.0**27, "old_blocks_time": 1000.0, "lru_scan_depth": 1024.0}
+    for name, value in sizes.items():
+        series["mysqld-exporter-settings"][f"mysql_global_variables_innodb_{name}",] = value
+    findings, _ = await staged(CannedPrometheus(series, servers=SERVERS), known())
+    assert findings.not_modelled == tuple(key.name for key in SERVERS)
+    assert all(SCAN in server.undecided for server in findings.servers.values())
+    assert {spot.servers for spot in findings.blind_spots} == {5}
+    findings, _ = await staged(CannedPrometheus(series, servers=SERVERS[:1]), dict([*known().items()][:1]), 600.0)
+    assert findings.not_modelled == ()
+    assert SCAN not in findings.servers["db-0"].undecided

@@ -15,7 +15,7 @@ from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.machine import MACHINE
 from exporter.collectors.pools import POOLS
 from exporter.collectors.status import STATUS
-from tests.advisor.fleet.canned import GRID, CannedPrometheus, Value, key, reader
+from tests.advisor.fleet.canned import GRID, IDENTITY, CannedPrometheus, Value, key, reader
 
 BOOTED = GRID.points[0] - 10_000.0
 POOL = "innodb_buffer_pool_{}_total"
@@ -225,3 +225,19 @@ async def test_two_words_for_a_setting_just_after_its_change_are_none() -> None:
         ("innodb_flush_method", "fsync"): lambda at: 1.0 if at == GRID.points[4] else None,
     }
     assert len(known(await windowed(series, Source.SIDECAR)).snapshots) == 4
+
+
+async def test_the_limits_of_a_pod_are_its_machine_whatever_labels_the_user_selects() -> None:
+    pod = IDENTITY.server({"namespace": "shop", "pod": "db-1"})
+    assert pod is not None
+    limits: SeriesByQuery = {
+        "kube-limits": {("cpu",): 2.0, ("memory",): 2.0**33},
+        "kube-memory": {(): 2.0**32},
+    }
+    client = CannedPrometheus(mysqld_exporter() | limits, servers=(pod,))
+    windows = await WindowReader(reader(client, 'team="a"'), Source.MYSQLD_EXPORTER).windows([pod])
+    machine = known(windows[pod]).latest[MACHINE]
+    assert machine is not None
+    assert (machine.cores, machine.memory_bytes, machine.memory_available_bytes) == (2.0, 2**33, 2**32)
+    assert machine.cores_source == "kube_pod_container_resource_limits"
+    assert {"kube_pod" in text or "container_memory" in text for text in client.asked if "team" not in text} == {True}
