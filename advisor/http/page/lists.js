@@ -102,9 +102,9 @@ export const Unseeing = ({ advice }) => html`
       <dl>
         ${byCure(advice.blind).map((spot) => html`
           <div key=${spot.key}>
-            ${[...cure.reasons].map((reason) => html`<dt key=${reason}>${reason}</dt>`)}
+            ${[...spot.reasons].map((reason) => html`<dt key=${reason}>${reason}</dt>`)}
             ${spot.cure && html`<dd>${STATEMENT.test(spot.cure) ? html`<${Code} text=${`${spot.cure};`} label="the statement that cures it" />` : html`<span class="quiet">Cure:</span> ${spot.cure}`}</dd>`}
-            <dd class="quiet"><code>${[...cure.lacks].join(", ")}</code> for <${Rules} of=${spot.rules} /></dd>
+            <dd class="quiet"><code>${[...spot.lacks].join(", ")}</code> for <${Rules} of=${spot.rules} /></dd>
           </div>`)}
       </dl>
     </section>`}`;
