@@ -162,12 +162,16 @@ def test_what_a_server_can_follows_from_its_version(version_text: str, able: set
     [
         ("parallel_read_stall", ["8.0.14", "8.0.25"], ["8.0.13", "8.0.26", "8.4.0", "10.5.23-MariaDB"]),
         ("count_star_takes_clustered_index", ["8.0.17", "8.0.36", "8.3.0"], ["8.0.16", "8.0.37", "8.4.0", "9.7.4"]),
-        ("scan_never_promotes", ["8.0.16", "9.7.4"], ["8.0.15", "11.8.6-MariaDB"]),
+        ("scan_never_promotes", ["8.0.17", "9.7.4", "26.7.0"], ["8.0.16", "11.8.6-MariaDB"]),
         ("parallel_readers_instrumented", ["8.0.17", "9.7.4"], ["8.0.14", "8.0.16", "11.8.6-MariaDB"]),
         ("change_buffer_corruption", ["10.5.23-MariaDB", "10.11.18-MariaDB"], ["11.0.2-MariaDB", "8.0.36"]),
         ("count_star_in_table_io", ["11.0.1-MariaDB"], ["10.11.18-MariaDB", "9.7.4"]),
         ("rollback_segments_per_tablespace", ["8.0.1", "9.7.4"], ["5.7.44", "11.8.6-MariaDB"]),
-        ("free_list_kept", ["10.6.0-MariaDB", "11.8.6-MariaDB"], ["10.5.23-MariaDB", "9.7.4"]),
+        (
+            "free_list_kept",
+            ["10.6.17-MariaDB", "10.11.7-MariaDB", "11.4.1-MariaDB", "11.8.6-MariaDB"],
+            ["10.5.23-MariaDB", "10.6.16-MariaDB", "10.11.6-MariaDB", "11.3.1-MariaDB", "9.7.4"],
+        ),
     ],
 )
 def test_a_behaviour_is_that_of_its_versions(behaviour: str, on: list[str], not_on: list[str]) -> None:
