@@ -23,8 +23,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from uvicorn.server import Server
 
 from advisor.http import problems
+from advisor.http.answers import Json
 from advisor.http.browsers import SECURITY_HEADERS
-from advisor.http.limits import ALWAYS_ANSWERED
+from advisor.http.limits import ALWAYS_ANSWERED, retry_after
 from advisor.http.web_settings import WebSettings
 
 
@@ -60,6 +61,13 @@ _TICKS = 10
 """Of uvicorn in a second: it renews the header Date at every tenth."""
 _MALFORMED = problems.response(
     HTTPException(HTTPStatus.BAD_REQUEST, "this is no HTTP request, or its header is longer than 16 KiB")
+)
+_UNANSWERED = problems.response(
+    HTTPException(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        f"there is no answer after {BOUNDS.exchange_seconds:g} s: all cores are busy; try again later",
+        retry_after(BOUNDS.exchange_seconds),
+    )
 )
 
 log = logging.getLogger(__name__)
@@ -142,14 +150,18 @@ class Connection(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - one message for all
         """Answer bytes that are not HTTP."""
+        self._end_with(_MALFORMED)
+
+    def _end_with(self, problem: Json) -> None:
+        """Close the connection with a problem, unless another answer has begun."""
         if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             self.transport.abort()
             return
-        headers = {**SECURITY_HEADERS, **_MALFORMED.headers, "connection": "close"}
-        status = HTTPStatus(_MALFORMED.status_code)
+        headers = {**SECURITY_HEADERS, **problem.headers, "connection": "close"}
+        status = HTTPStatus(problem.status_code)
         for event in (
             h11.Response(status_code=status, headers=list(headers.items()), reason=status.phrase),
-            h11.Data(data=bytes(_MALFORMED.body)),
+            h11.Data(data=bytes(problem.body)),
             h11.EndOfMessage(),
         ):
             self.transport.write(self.conn.send(event) or b"")
@@ -172,7 +184,11 @@ class Connection(H11Protocol):
         self._deadline = self.loop.call_later(BOUNDS.exchange_seconds, self._expire)
 
     def _expire(self) -> None:
-        if self.transport.get_write_buffer_size() or not self._is_idle:  # uvicorn closes idle connections
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        elif self.is_asked:
+            self._end_with(_UNANSWERED)
+        elif not self._is_idle:  # uvicorn closes idle connections
             self.transport.abort()
 
     def _make_room(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import resource
 import ssl
 from collections.abc import AsyncIterator
@@ -135,11 +136,31 @@ class Patient:
 
     def __init__(self) -> None:
         self.go = asyncio.Event()
+        self.given_up = False
 
     async def __call__(self, _scope: Any, _receive: Any, send: Any) -> None:
-        await self.go.wait()
+        try:
+            await self.go.wait()
+        except asyncio.CancelledError:
+            self.given_up = True
+            raise
         await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"3")]})
         await send({"type": "http.response.body", "body": b"ok\n"})
+
+
+async def test_a_question_without_an_answer_in_time_gets_a_problem_and_is_given_up() -> None:
+    patient = Patient()
+    async with listening(patient) as listener:
+        streams = await listener.connect(HEAD + b"Content-Length: 2\r\n\r\n{}")
+        await happens(lambda: any(connection.is_asked for connection in listener.connections))
+        await passes(LIMIT)
+        head, body = await answer(streams)
+        await happens(lambda: not listener.connections)
+    assert head.startswith(b"http/1.1 503")
+    assert b"content-type: application/problem+json" in head
+    assert b"retry-after: 60" in head
+    assert json.loads(body)["detail"] == "there is no answer after 60 s: all cores are busy; try again later"
+    assert patient.given_up
 
 
 @pytest.mark.usefixtures("many_files")
