@@ -6,8 +6,7 @@ import click
 
 from lab import curves, experiments, proofs
 from lab.harness.campaign import ATTEMPTS, Campaign
-from lab.harness.records import Part
-from lab.servers import NAMES
+from lab.servers import NAMES, OWN
 
 OTHERS = {study.parts[0].subject: study for study in (*experiments.studies(), *curves.studies())}
 PROOFS = {study.parts[0].subject: study for study in proofs.studies()}
@@ -17,7 +16,9 @@ PROOFS = {study.parts[0].subject: study for study in proofs.studies()}
 @click.option("--experiment", "names", multiple=True, type=click.Choice(list(OTHERS)), help="Only this one.")
 @click.option("--proof", "rules", multiple=True, metavar="RULE", help="Only this rule's proofs.")
 @click.option("--proofs", "proofs_only", is_flag=True, help="All proofs, no experiments.")
-@click.option("--server", "servers", multiple=True, type=click.Choice(NAMES), help="Only on this server; no record.")
+@click.option(
+    "--server", "servers", multiple=True, type=click.Choice((*NAMES, *OWN)), help="Only on this server; no record."
+)
 @click.option("--short", is_flag=True, help="A few proofs that count pages, tried once; no record. CI runs this.")
 @click.option("--fresh", is_flag=True, help="Discard the results of an interrupted run, and start over.")
 @click.option("--list", "listing", is_flag=True, help="List the parts, and run none.")
@@ -44,17 +45,18 @@ def main(  # noqa: PLR0917 - one argument an option
     """
     if unknown := set(rules) - set(PROOFS):
         raise click.UsageError(f"there is no proof of a rule {min(unknown)}; see --list")
-    proofs_only = proofs_only or (short and not (rules or names))
+    if names and not set(OWN).isdisjoint(servers):
+        raise click.UsageError(f"{', '.join(OWN)} take proofs, and no experiments")
+    proofs_only = proofs_only or (short and not (rules or names)) or not set(OWN).isdisjoint(servers)
     everything = not (names or rules or proofs_only)
     chosen = [study for name, study in OTHERS.items() if everything or name in names]
     chosen += [study for rule, study in PROOFS.items() if everything or proofs_only or rule in rules]
 
-    def wanted(part: Part) -> bool:
-        return (not short or str(part) in proofs.SHORT) and (not servers or part.server in servers)
-
-    campaign = Campaign(
-        [study.only(wanted) for study in chosen], attempts=1 if short else ATTEMPTS, fresh=fresh and not listing
-    )
+    if short:
+        chosen = [study.only(lambda part: str(part) in proofs.SHORT) for study in chosen]
+    if servers:
+        chosen = [study.on(server) for study in chosen for server in servers]
+    campaign = Campaign(chosen, attempts=1 if short else ATTEMPTS, fresh=fresh and not listing)
     if listing:
         campaign.show()
         return

@@ -23,7 +23,7 @@ import hypothesis
 import pytest
 
 from advisor.advice import service
-from lab.servers import NAMES, PrivateServer, interrupt_on_signals, programs, start
+from lab.servers import NAMES, OWN, PrivateServer, interrupt_on_signals, programs, start
 from tests.unavailable import if_available
 from tests.waiting import DEADLINE
 
@@ -61,7 +61,7 @@ def pytest_configure() -> None:
     os.umask(0o022)
 
 
-_LABS = {"INNODB_ADVISOR_CACHE", *map(programs.variable, (*NAMES, *programs.OWN))}
+_LABS = {"INNODB_ADVISOR_CACHE", *map(programs.variable, (*NAMES, *OWN))}
 """Variables of the lab, which name downloads and servers."""
 
 

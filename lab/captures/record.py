@@ -24,7 +24,7 @@ from lab.servers import PrivateServer
 def study(captures: Iterable[Capture]) -> Study:
     """The recording of captures, and then of the golden files."""
     parts = [
-        Part("captures", str(capture), capture.server, CATALOG[capture].options or {}, partial(record, capture))
+        Part("captures", str(capture), capture.server, CATALOG[capture].options, partial(record, capture))
         for capture in captures
     ]
     return Study(parts, lines=_lines, finish=_with_golden_files)

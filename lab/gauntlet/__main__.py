@@ -8,11 +8,14 @@ from lab.gauntlet.trial import study
 from lab.gauntlet.workload import SERVERS
 from lab.gauntlet.workloads import MIXES, SEED, workloads
 from lab.harness.campaign import ATTEMPTS, Campaign
+from lab.servers import OWN, stand_in
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--workload", "names", multiple=True, metavar="NAME", help="Only this one; no record.")
-@click.option("--server", "servers", multiple=True, type=click.Choice(SERVERS), help="Only on this server; no record.")
+@click.option(
+    "--server", "servers", multiple=True, type=click.Choice((*SERVERS, *OWN)), help="Only on this server; no record."
+)
 @click.option("--short", is_flag=True, help="A few workloads, tried once; no record. CI runs this.")
 @click.option("--seed", default=SEED, show_default=True, help="Of the random mixes; no record unless the default.")
 @click.option("--random", "number", default=MIXES, show_default=True, help="Number of random mixes.")
@@ -47,7 +50,7 @@ def main(  # noqa: PLR0917 - one argument an option
         raise click.UsageError(f"there is no workload {min(unknown)}; see --list")
     named = [workload for workload in chosen if not names or workload.name in names]
     studies = [
-        study(server, [workload for workload in named if not short or workload.short == server])
+        study(server, [workload for workload in named if not short or workload.short == stand_in(server)])
         for server in servers or SERVERS
     ]
     if lane is not None:

@@ -22,7 +22,7 @@ from lab.harness.measure import Figures
 from lab.harness.records import Data, Entries, NotShown, Part, Say
 from lab.harness.watch import SidecarSampler, judge, rules
 from lab.harness.workloads import make_table, scan
-from lab.servers import PrivateServer
+from lab.servers import PrivateServer, stand_in
 from lab.servers.sql import execute
 
 INTERVAL = 0.1
@@ -86,7 +86,7 @@ def study(server: str, workloads: Iterable[GauntletWorkload]) -> Study:
         [
             Part(f"gauntlet/{server}", workload.name, server, workload.options_on(server), partial(_run, workload))
             for workload in workloads
-            if server in workload.servers
+            if stand_in(server) in workload.servers
         ],
         broken=lambda entries: broken(_recorded(entries)),
         lines=lambda entries: (text for name, record in _recorded(entries) for text in line(name, record)),

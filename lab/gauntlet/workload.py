@@ -9,7 +9,7 @@ from typing import Any
 
 import pymysql
 
-from lab.servers import PrivateServer
+from lab.servers import PrivateServer, stand_in
 
 ClientWork = Callable[["pymysql.Connection[Any]", random.Random, int], object]
 """A client's share of a round: its connection, its own random numbers, and the round's number, from 0."""
@@ -78,8 +78,8 @@ class GauntletWorkload:
     quiet: bool = False
 
     def options_on(self, server: str) -> dict[str, str]:
-        """The options of a server."""
-        return {**POOL, **self.options.get("", {}), **self.options.get(server, {})}
+        """The options of a server; one that no registry has takes those of its stand-in."""
+        return {**POOL, **self.options.get("", {}), **self.options.get(stand_in(server), {})}
 
     def pool_pages(self, server: str) -> int:
         """Pages of the pool on a server."""

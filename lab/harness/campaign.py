@@ -22,7 +22,7 @@ from lab.harness.records import Data, Entries, NotNow, NotShown, Part
 from lab.packages import cache
 from lab.packages.cache import REPOSITORY, UnavailableHere
 from lab.processes.program import ProgramFailed
-from lab.servers import StartError, interrupt_on_signals, start
+from lab.servers import StartError, interrupt_on_signals, stand_in, start
 
 FAILED, UNAVAILABLE, INTERRUPTED = 1, 2, 130
 """Exit statuses of a command that runs a campaign; 0 where all bounds hold."""
@@ -103,6 +103,15 @@ class Study:
     def group(self) -> str:
         """Of its parts, and of its record."""
         return self.parts[0].group
+
+    def on(self, server: str) -> Study:
+        """The study of the parts for a server; one that no registry has takes those of its stand-in."""
+        parts = [
+            replace(part, server=server, name=part.name.replace(part.server, server))
+            for part in self.parts
+            if part.server == stand_in(server)
+        ]
+        return replace(self, parts=parts)
 
     def only(self, chosen: Callable[[Part], bool]) -> Study:
         """The study of some of its parts."""

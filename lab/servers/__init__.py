@@ -8,7 +8,16 @@ with servers.start("mysql-9.7", {"innodb-buffer-pool-size": "256M"}) as server:
 
 from lab.packages.cache import UnavailableHere
 from lab.servers.datadirs import StartError
-from lab.servers.programs import NAMES
+from lab.servers.programs import NAMES, OWN, stand_in
 from lab.servers.server import PrivateServer, interrupt_on_signals, start
 
-__all__ = ["NAMES", "PrivateServer", "StartError", "UnavailableHere", "interrupt_on_signals", "start"]
+__all__ = [
+    "NAMES",
+    "OWN",
+    "PrivateServer",
+    "StartError",
+    "UnavailableHere",
+    "interrupt_on_signals",
+    "stand_in",
+    "start",
+]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from lab.servers import NAMES, StartError, UnavailableHere, interrupt_on_signals, programs, start
+from lab.servers import NAMES, OWN, StartError, UnavailableHere, interrupt_on_signals, start
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -14,7 +14,7 @@ def main() -> None:
 
 
 @main.command("start")
-@click.argument("name", type=click.Choice((*NAMES, *programs.OWN)))
+@click.argument("name", type=click.Choice((*NAMES, *OWN)))
 @click.option(
     "--option",
     "options",

@@ -13,8 +13,9 @@ from lab.packages.cache import UnavailableHere
 
 NAMES = ("mysql-9.7", "mariadb-11.8", "mariadb-10.11", "mariadb-10.5", "mysql-5.6")
 
-OWN = ("mysql-5.7",)
-"""Servers that no registry has: only from the environment or PATH."""
+OWN = {"mysql-5.7": "mysql-5.6", "mysql-8.0": "mysql-9.7", "mysql-8.4": "mysql-9.7"}
+"""Servers that no registry has: only from the environment or PATH. Each takes the scenarios, proofs and
+workloads of the server beside it."""
 
 # Suite and package. sid moves to newer series in time; the other suites keep theirs.
 DEBIAN = {
@@ -37,7 +38,7 @@ class ServerProgram:
     """A server program on this machine.
 
     Attributes:
-        name: Flavour and series, one of `NAMES`.
+        name: Flavour and series, one of `NAMES` or `OWN`.
         command: Its command line, up to the first option.
         base: Its `--basedir`.
         version: Its own version string, such as `10.11.18-MariaDB-0+deb12u1`.
@@ -57,6 +58,11 @@ class ServerProgram:
             if (self.base / folder / "english" / "errmsg.sys").is_file():
                 return self.base / folder
         raise UnavailableHere(f"no messages (english/errmsg.sys) under {self.base / 'share'}")
+
+
+def stand_in(name: str) -> str:
+    """The server whose scenarios, proofs and workloads a server takes: itself, unless it is one of `OWN`."""
+    return OWN.get(name, name)
 
 
 def variable(name: str) -> str:
@@ -83,7 +89,7 @@ def find(name: str) -> ServerProgram:
         return _program(name, (str(base / "mysqld"),), base, {"LD_LIBRARY_PATH": str(base)})
     if name in OWN:
         raise UnavailableHere(f"no registry has it; {variable(name)} may name the program of your own")
-    raise UnavailableHere(f"{name} is not one of {', '.join(NAMES)}")
+    raise UnavailableHere(f"{name} is not one of {', '.join((*NAMES, *OWN))}")
 
 
 def _local(name: str) -> ServerProgram | None:

@@ -31,8 +31,8 @@ DEFAULTS = {
     "innodb-buffer-pool-load-at-startup": "OFF",
     "sync-binlog": "0",
     "skip-log-bin": "",
+    "loose-mysqlx": "OFF",  # from 8.0 on it would take a port of its own
 }
-DEFAULTS_OF = {"mysql-9.7": {"mysqlx": "OFF"}}
 
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 FOLDER_PREFIX = "innodb-advisor-"
@@ -214,8 +214,7 @@ def start(
         StartError: The server did not start.
     """
     program = programs.find(name)
-    defaults = DEFAULTS | DEFAULTS_OF.get(name, {})
-    server = PrivateServer(program, defaults | _dashed(options), datadir, origin)
+    server = PrivateServer(program, DEFAULTS | _dashed(options), datadir, origin)
     _started.add(server)
     try:
         server._start()  # noqa: SLF001 - the only place that creates servers

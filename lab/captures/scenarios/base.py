@@ -18,7 +18,7 @@ from exporter.snapshot import Index, Snapshot, Table
 from lab.captures import Capture
 from lab.harness.records import NotShown
 from lab.harness.workloads import emptied
-from lab.servers import NAMES, PrivateServer
+from lab.servers import NAMES, OWN, PrivateServer, stand_in
 
 MARIADB = tuple(name for name in NAMES if name.startswith("mariadb"))
 MYSQL = tuple(name for name in NAMES if name.startswith("mysql"))
@@ -26,8 +26,6 @@ MYSQL = tuple(name for name in NAMES if name.startswith("mysql"))
 LITTLE = {"innodb-buffer-pool-size": "24M"}  # 1,536 pages
 DEFAULT_POOL = {"innodb-buffer-pool-size": "128M"}
 OBSERVABLE = DEFAULT_POOL | {"performance-schema": "ON"}  # off by default on MariaDB
-ELSEWHERE: Mapping[str, Mapping[str, str] | None] = {"mysql-5.7": None}
-"""No registry has this server: its captures were recorded elsewhere under a like workload; their notes say how."""
 MOST = 0.8
 """The least share of a table's pages that a pass reads if the pool does not keep the table."""
 HARDLY = 0.02
@@ -48,7 +46,7 @@ class CaptureScenario:
     """How one capture is recorded, and what it shows.
 
     Attributes:
-        options: The server's options, which win over the lab's own; None if it cannot be recorded here.
+        options: The server's options, which win over the lab's own.
         work: The workload.
         check: Its check.
         collections: The number of collections.
@@ -56,7 +54,7 @@ class CaptureScenario:
         user: The sidecar's account.
     """
 
-    options: Mapping[str, str] | None
+    options: Mapping[str, str]
     work: Work
     check: Check
     collections: int = 7
@@ -70,20 +68,23 @@ AnyWork = TypeVar("AnyWork", bound=Work)
 
 
 def scenario(
-    name: str, options: Mapping[str, Mapping[str, str] | None], check: Check, **more: Any
+    name: str, options: Mapping[str, Mapping[str, str]], check: Check, **more: Any
 ) -> Callable[[AnyWork], AnyWork]:
     """Put a workload into the catalog.
 
     Args:
         name: Its folder's name.
-        options: The options of each captured server.
+        options: The options of each captured server. `lab.servers.OWN` says which others take them, too.
         check: The check of its captures.
         more: Further attributes of `CaptureScenario`.
     """
 
     def register(work: AnyWork) -> AnyWork:
         for server, of_server in options.items():
-            CATALOG[Capture(server, name)] = CaptureScenario(of_server, work, check, **more)
+            captured = CATALOG[Capture(server, name)] = CaptureScenario(of_server, work, check, **more)
+            for own in OWN:
+                if stand_in(own) == server:
+                    CATALOG.setdefault(Capture(own, name), captured)
         return work
 
     return register

@@ -18,7 +18,6 @@ from exporter.collectors.status import STATUS
 from exporter.collectors.table_io import TABLE_IO
 from lab.captures.scenarios.base import (
     DEFAULT_POOL,
-    ELSEWHERE,
     LITTLE,
     MYSQL,
     Numbers,
@@ -38,8 +37,9 @@ from lab.servers import PrivateServer
 EVENTS = "events"
 ROWS = 400_000  # three secondary indexes of 1,124 pages each
 INDEXES = 3
-BUFFERED = LITTLE | {"innodb-change-buffering": "all"}  # where it isn't the default
+BUFFERED = LITTLE | {"innodb-change-buffering": "all"}  # not the default of MySQL 8.4 and of MariaDB
 OFF = LITTLE | {"innodb-change-buffering": "none"}
+SMALL_BUFFER = {"innodb-change-buffer-max-size": "5"}  # the default of MySQL 9.7
 LARGER_BUFFER = {"innodb-change-buffer-max-size": "25"}
 # The master thread merges ten pages a second, and a buffer of half the pool takes long to fill.
 SLOWLY_MERGED = BUFFERED | {"innodb-change-buffer-max-size": "50", "innodb-io-capacity": "200"}
@@ -111,10 +111,10 @@ def resident(snapshots: Snapshots) -> Numbers:
 
 @scenario(
     "change-buffer-merges",
-    {**dict.fromkeys(MYSQL, LITTLE), **dict.fromkeys(("mariadb-10.11", "mariadb-10.5"), BUFFERED), **ELSEWHERE},
+    dict.fromkeys((*MYSQL, "mariadb-10.11", "mariadb-10.5"), BUFFERED),
     partial(merges, least=2.0),
 )
-@scenario("change-buffer-off", {**dict.fromkeys(MYSQL, OFF), **ELSEWHERE}, no_merges)
+@scenario("change-buffer-off", dict.fromkeys(MYSQL, OFF), no_merges)
 @scenario(
     "change-buffer-off-resident",
     {"mysql-9.7": DEFAULT_POOL | {"innodb-change-buffering": "none"}},
@@ -133,7 +133,7 @@ def insertion(server: PrivateServer) -> Iterator[Step]:
 
 @scenario(
     "change-buffer-single-merges",
-    dict.fromkeys(MYSQL, LITTLE) | {"mariadb-10.11": BUFFERED},
+    dict.fromkeys((*MYSQL, "mariadb-10.11"), BUFFERED),
     partial(merges, most=1.2),
 )
 @contextmanager
@@ -144,8 +144,8 @@ def insertion_read_back(server: PrivateServer) -> Iterator[Step]:
     yield from _under(server, (partial(_insert, rows=100, read_back=True), 0.0), seconds=3.0)
 
 
-@scenario("change-buffer-small", {"mysql-9.7": LITTLE}, partial(merges, most=9.0))
-@scenario("change-buffer-larger", {"mysql-9.7": LITTLE | LARGER_BUFFER}, partial(merges, least=4.0))
+@scenario("change-buffer-small", {"mysql-9.7": BUFFERED | SMALL_BUFFER}, partial(merges, most=9.0))
+@scenario("change-buffer-larger", {"mysql-9.7": BUFFERED | LARGER_BUFFER}, partial(merges, least=4.0))
 @contextmanager
 def settled_insertion(server: PrivateServer) -> Iterator[Step]:
     """As change-buffer-merges, into indexes of 200,000 rows whose pages are as full as random insertions leave them."""
