@@ -45,9 +45,10 @@ def main(  # noqa: PLR0917 - one argument an option
     """
     if unknown := set(rules) - set(PROOFS):
         raise click.UsageError(f"there is no proof of a rule {min(unknown)}; see --list")
-    if names and not set(OWN).isdisjoint(servers):
+    of_own_server = not set(OWN).isdisjoint(servers)
+    if of_own_server and names:
         raise click.UsageError(f"{', '.join(OWN)} take proofs, and no experiments")
-    proofs_only = proofs_only or (short and not (rules or names)) or not set(OWN).isdisjoint(servers)
+    proofs_only = proofs_only or of_own_server or (short and not (rules or names))
     everything = not (names or rules or proofs_only)
     chosen = [study for name, study in OTHERS.items() if everything or name in names]
     chosen += [study for rule, study in PROOFS.items() if everything or proofs_only or rule in rules]

@@ -21,6 +21,7 @@ from exporter.sampling import metrics as exporter_metrics
 from exporter.snapshot import Snapshot
 from lab.captures import GOLDEN, Capture, all_captures, history
 from lab.harness.watch import RULES_FOLDER, rules
+from lab.servers import OWN
 
 _OF_ONE_SERVER = frozenset(
     {
@@ -72,15 +73,15 @@ def openmetrics(registry: CollectorRegistry) -> str:
 
 
 def chosen() -> list[Capture]:
-    """The captures that have a golden file, in the order of their names."""
+    """The captures that have a golden file, in the order of their names; of equals, one that can be recorded anew."""
     known: set[Novelty] = set()
     captures = []
-    for capture in all_captures():
+    for capture in sorted(all_captures(), key=lambda capture: capture.server in OWN):
         news = {*_series(capture), *_findings().get(capture.recording, ())}
         if not news <= known:
             captures.append(capture)
             known |= news
-    return captures
+    return sorted(captures)
 
 
 def _series(capture: Capture) -> Iterator[Novelty]:

@@ -1,4 +1,4 @@
-"""Curves of real recordings that were made for something else: each has bounds in order, or says why there is none."""
+"""Curves of real recordings: bounds in order or the reason why there are none; TPC-C's hold what was measured."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from advisor.observe.source import Replay
 from advisor.pool.curve import TIMES, ExpectedReads
@@ -28,6 +29,10 @@ ANSWERED = (
 )
 
 
+RESIZED = ("mysql-9.7/tpcc-little-pool", "mysql-8.0/tpcc-little-pool")
+"""With the reads that were measured beside them after the pool was resized."""
+
+
 def ordered(reads: ExpectedReads) -> bool:
     return 0.0 <= reads.low <= reads.expected <= reads.high < math.inf
 
@@ -44,6 +49,30 @@ def test_a_curve_has_its_bounds_in_order_and_is_shown_in_every_form(name: str) -
     assert today.low == today.high == miss_curve.pages_read_per_second
     assert "today" in plain.text(models.curve(miss_curve.tidied()))
     assert "nan" not in curve_svg.svg(miss_curve.tidied())
+
+
+@pytest.mark.parametrize("name", RESIZED)
+def test_the_reads_measured_with_other_pools_are_within_the_bounds_of_the_curve(name: str) -> None:
+    recording = capture(name)
+    measured = {
+        int(size.removesuffix("M")) << 20: share
+        for size, share in YAML(typ="safe").load(recording.with_name("note.yaml"))["measured"].items()
+    }
+    snapshots = captured(name).snapshots
+    pool_bytes = int(snapshots[-1].setting("innodb_buffer_pool_size") or 0)
+    miss_curve = curve(snapshots, math.inf, [size / pool_bytes for size in measured])
+    shares = {
+        size.bytes: tuple(
+            reads / miss_curve.pages_read_per_second
+            for reads in (size.pages_read_per_second.low, size.pages_read_per_second.high)
+        )
+        for size in miss_curve.sizes
+    }
+    assert [
+        (size, share, shares[size])
+        for size, share in measured.items()
+        if not shares[size][0] <= share <= shares[size][1]
+    ] == []
 
 
 @pytest.mark.parametrize(
