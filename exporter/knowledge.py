@@ -1,4 +1,4 @@
-"""The settings and behaviours of MySQL and MariaDB by version, read from knowledge.toml.
+"""The settings, behaviours and bugs of MySQL and MariaDB by version, read from knowledge.toml.
 
 A value that differs between versions is given for each family by the first version that has it:
 ``default.mysql = {"0" = "all", "8.4" = "none"}``. A value that is the same in all versions is given alone. What only
@@ -19,6 +19,7 @@ Family = Literal["mysql", "mariadb"]
 Flavour = Literal["mysql", "percona", "aurora", "mariadb"]
 Managed = Literal["aurora", "rds", "azure", "cloudsql"]
 Unit = Literal["", "bytes", "percent", "milliseconds", "pages", "threads", "iops", "instances"]
+Consequence = Literal["refuse", "restart", "warn"]
 Scalar = int | float | str
 COMPUTED = "computed"
 """Marks a default that the server computes from the machine or from other settings."""
@@ -85,6 +86,49 @@ class Behaviour(_Part):
     """Manual pages, release notes, bugs."""
 
 
+class Bug(Behaviour):
+    """A behaviour that makes a change of a setting dangerous."""
+
+    bug: str = Field(pattern=r"^(MDEV-|MySQL bug )\d+$")
+    """Its number."""
+    setting: str
+    """The setting whose change is dangerous."""
+    direction: Literal["up", "down"] | None = None
+    """The dangerous direction of the change; None for both."""
+    safe: tuple[Scalar, ...] = ()
+    """Values that it does not concern."""
+    bounded: bool = False
+    """Whether values up to the largest that the running server accepts are safe."""
+    consequence: Consequence
+    """The change is refused; or needs the option file and a restart; or is advised with a warning.
+
+    ``refuse`` is for the value itself, the others are for a change at runtime.
+    """
+
+    def concerns(self, before: Scalar | None, after: Scalar, most: float | None = None) -> bool:
+        """Whether it concerns a change between two values. One from an unknown value it may concern.
+
+        Args:
+            before: The present value.
+            after: The new value.
+            most: The largest value that the running server accepts; None where not known.
+        """
+        if after in self.safe:
+            return False
+        if isinstance(after, str) or self.direction is None:
+            return True
+        if self.bounded and most is not None and after <= most:
+            return False
+        if before is None or isinstance(before, str):
+            return True
+        return after > before if self.direction == "up" else after < before
+
+    def fixed_after(self, family: Family, version: Version) -> Version | None:
+        """The first version after this one without it; None where none is known."""
+        floors = self.on.mysql if family == "mysql" else self.on.mariadb
+        return min((floor for floor, has in floors if floor > version and not has), default=None)
+
+
 class SettingEntry(_Part):
     """A global variable."""
 
@@ -120,6 +164,7 @@ class Knowledge(_Part):
 
     settings: Mapping[str, SettingEntry]
     behaviours: Mapping[str, Behaviour]
+    bugs: Mapping[str, Bug] = Field(default_factory=dict)
 
 
 def load(path: Path = PATH) -> Knowledge:
@@ -134,6 +179,8 @@ def load(path: Path = PATH) -> Knowledge:
         raise ValueError(f"{path}: {error}") from error
 
 
-_KNOWN = load()
-SETTINGS = _KNOWN.settings
-BEHAVIOURS = _KNOWN.behaviours
+_KNOWLEDGE = load()
+SETTINGS = _KNOWLEDGE.settings
+BUGS = _KNOWLEDGE.bugs
+BEHAVIOURS: Mapping[str, Behaviour] = {**_KNOWLEDGE.behaviours, **BUGS}
+"""Those of the table of that name, and the bugs."""

@@ -67,14 +67,14 @@ class Server:
         return floor is not None and self.version >= floor
 
     def has(self, behaviour: str) -> bool:
-        """Whether the server has a behaviour, by its name in knowledge.toml.
+        """Whether the server has a behaviour or a bug, by its name in knowledge.toml.
 
         Raises:
             KeyError: There is no such behaviour.
         """
-        known = knowledge.BEHAVIOURS[behaviour]
-        versions = known.windows if self.windows and known.windows is not None else known.on
-        return versions.on(self.family, self.version) is True and self.flavour not in known.not_on
+        entry = knowledge.BEHAVIOURS[behaviour]
+        versions = entry.windows if self.windows and entry.windows is not None else entry.on
+        return versions.on(self.family, self.version) is True and self.flavour not in entry.not_on
 
     @property
     def parallel_read(self) -> bool:

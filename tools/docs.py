@@ -174,8 +174,18 @@ def sections_table() -> str:
 
 def behaviours_table() -> str:
     """What `applies.has` may name."""
-    rows = ((f"`{name}`", behaviour.what) for name, behaviour in sorted(knowledge.BEHAVIOURS.items()))
+    names = sorted(knowledge.BEHAVIOURS.keys() - knowledge.BUGS.keys())
+    rows = ((f"`{name}`", knowledge.BEHAVIOURS[name].what) for name in names)
     return markdown.table(("behaviour", "what it is"), rows)
+
+
+def bugs_table() -> str:
+    """The bugs that changes heed."""
+    rows = (
+        (f"`{name}`", bug.bug, f"`{bug.setting}`", bug.what, f"`{bug.consequence}`")
+        for name, bug in sorted(knowledge.BUGS.items())
+    )
+    return markdown.table(("bug", "number", "setting", "what it is", "follows"), rows)
 
 
 def series_table() -> str:
@@ -235,6 +245,7 @@ _PARTS: dict[str, Callable[[], str]] = {
     "names": names_tables,
     "sections": sections_table,
     "behaviours": behaviours_table,
+    "bugs": bugs_table,
     "series": series_table,
     "fleet": fleet,
     "flags": flags_table,

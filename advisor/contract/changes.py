@@ -7,6 +7,7 @@ import re
 from advisor.contract.recommendation import Action, Change, tidy
 from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.contract.sql import literal, option
+from exporter.knowledge import BUGS, Bug, Consequence
 from exporter.rows import number
 from exporter.server import Managed, Server
 from exporter.snapshot import Snapshot
@@ -19,6 +20,7 @@ BY_SERVICE: dict[Managed, str] = {
     "azure": "server parameters (Azure)",
     "cloudsql": "database flags (Cloud SQL)",
 }
+SIZE_MAX = "innodb_buffer_pool_size_max"
 _GLOBAL = re.compile(r"\s*SET\s+(@@)?(GLOBAL|PERSIST|PERSIST_ONLY)\b", re.IGNORECASE)
 
 
@@ -28,41 +30,58 @@ def refuses(server: Server, setting: str, value: SettingValue) -> str | None:
     Raises:
         KeyError: The setting is not in knowledge.toml.
     """
-    known = SETTINGS[setting]
-    reasons = known.entry.refused
+    variable = SETTINGS[setting]
+    reasons = variable.entry.refused
     if "anywhere" in reasons:
         return f"{setting} cannot be changed: {reasons['anywhere']}"
     if server.managed is not None and server.managed in reasons:
         return f"{setting} cannot be changed there: {reasons[server.managed]}"
-    if not known.exists_on(server):
+    if not variable.exists_on(server):
         return f"{server} has no {setting}"
-    if not known.accepts(value, server):
-        return f"{setting} cannot be {_literal(value)} there: it takes {known.range_on(server)}"
-    return None
+    if not variable.accepts(value, server):
+        return f"{setting} cannot be {_literal(value)} there: it takes {variable.range_on(server)}"
+    bugs = " ".join(_bugs(server, setting, "refuse", (None, value)))
+    return f"{setting} must not be {_literal(value)} there: {bugs[0].lower()}{bugs[1:-1]}" if bugs else None
 
 
-def change_on(server: Server, setting: str, before: SettingValue | None, after: SettingValue) -> Change:
+def change_on(
+    server: Server, setting: str, before: SettingValue | None, after: SettingValue, most: float | None = None
+) -> Change:
     """A change of a setting, with the statements that apply it, undo it and keep it over a restart.
 
     Customers of a cloud service cannot use SET GLOBAL and SET PERSIST: there are no statements then, and ``via`` names
-    the place. Where only a restart applies the change, SET PERSIST_ONLY keeps it for the next one.
+    the place. Where only a restart applies the change, SET PERSIST_ONLY keeps it for the next one. A bug of the server
+    may leave only the restart, for the change or for its way back; the note says so.
 
     Args:
         server: The server to change.
         setting: A name of knowledge.toml for which `refuses` returns None.
-        before: The present value, which the rollback restores; None if it is not known.
+        before: The present value, which the rollback restores; None if it is not variable.
         after: The new value.
+        most: The largest value that the running server accepts; None where not variable.
 
     Raises:
         KeyError: The setting is not in knowledge.toml.
     """
-    known = SETTINGS[setting]
-    dynamic, persisted = known.dynamic_on(server), known.entry.persisted and server.set_persist
+    variable = SETTINGS[setting]
+    persisted = variable.entry.persisted and server.set_persist
+    unsafe = _bugs(server, setting, "restart", (before, after), most)
+    beyond = most is not None and isinstance(after, float) and after > most
+    dynamic = variable.dynamic_on(server) and not (unsafe or beyond)
+    notes = _bugs(server, setting, "warn", (before, after)) if dynamic else unsafe
+    # The present value is one that the running server accepts.
+    no_undo: list[str] = []
+    if dynamic and before is not None:
+        no_undo = _bugs(server, setting, "restart", (after, before), number(before))
+    if no_undo:
+        notes += ["The way back needs a restart.", *no_undo]
+    if unsafe and server.managed is not None:
+        notes += ["Let the service apply it at a restart, not at once."]
     apply: tuple[str, ...] = ()
     persist: tuple[str, ...] = ()
     undo = None
     if server.managed is None and dynamic:
-        apply, undo = (f"SET GLOBAL {setting} = {_literal(after)}",), "GLOBAL"
+        apply, undo = (f"SET GLOBAL {setting} = {_literal(after)}",), None if no_undo else "GLOBAL"
         persist = (f"SET PERSIST {setting} = {_literal(after)}",) if persisted else ()
     elif server.managed is None and persisted:
         persist, undo = (f"SET PERSIST_ONLY {setting} = {_literal(after)}",), "PERSIST_ONLY"
@@ -76,26 +95,21 @@ def change_on(server: Server, setting: str, before: SettingValue | None, after: 
         persist=persist,
         config=f"{setting} = {option(after) if isinstance(after, str) else _tidy(after)}",
         via=BY_SERVICE[server.managed] if server.managed else BY_SQL if dynamic else BY_RESTART,
-        note=" ".join(_notes(server, setting, dynamic=dynamic)),
+        note=" ".join([*notes, *_notes(server, setting, dynamic=dynamic)]),
     )
 
 
 def change_at(latest: Snapshot, setting: str, before: SettingValue | None, after: SettingValue) -> Change:
     """A change on the server of a snapshot, like `change_on`.
 
-    Newer releases of MariaDB need a restart to grow the pool beyond innodb_buffer_pool_size_max.
+    MariaDB needs a restart to grow the pool beyond innodb_buffer_pool_size_max.
     """
-    change = change_on(latest.server, setting, before, after)
-    largest = number(latest.setting("innodb_buffer_pool_size_max"))
-    if setting == "innodb_buffer_pool_size" and largest and isinstance(after, float) and after > largest:
-        return at_restart(change)
-    return change
+    return change_on(latest.server, setting, before, after, most_at_runtime(setting, latest.setting(SIZE_MAX)))
 
 
-def at_restart(change: Change) -> Change:
-    """The same change, where SET GLOBAL accepts other values but this one needs a restart."""
-    via = BY_RESTART if change.via == BY_SQL else change.via
-    return change.model_copy(update={"dynamic": False, "apply": (), "rollback": (), "persist": (), "via": via})
+def most_at_runtime(setting: str, size_max: float | str | None) -> float | None:
+    """The largest value that a running server accepts for a setting, by its innodb_buffer_pool_size_max."""
+    return number(size_max) or None if setting == "innodb_buffer_pool_size" else None
 
 
 def action_on(server: Server, action: Action) -> Action:
@@ -109,6 +123,31 @@ def action_on(server: Server, action: Action) -> Action:
         for statements in (action.apply, action.rollback)
     )
     return action.model_copy(update={"do": place, "apply": apply, "rollback": rollback})
+
+
+def _bugs(
+    server: Server,
+    setting: str,
+    consequence: Consequence,
+    values: tuple[SettingValue | None, SettingValue],
+    most: float | None = None,
+) -> list[str]:
+    """The bugs of the server that make a change dangerous, by what follows, in sentences."""
+    return [
+        f"{bug.what.rstrip('.')} ({bug.bug}; {_fix(server, bug)})."
+        for name, bug in BUGS.items()
+        if bug.setting == setting
+        and bug.consequence == consequence
+        and server.has(name)
+        and bug.concerns(*values, most)
+    ]
+
+
+def _fix(server: Server, bug: Bug) -> str:
+    version = bug.fixed_after(server.family, server.version)
+    if version is None:
+        return "no release is known to fix it"
+    return f"fixed in {'.'.join(map(str, version)).removesuffix('.0')}"
 
 
 def _notes(server: Server, setting: str, *, dynamic: bool) -> list[str]:

@@ -29,6 +29,7 @@ class HarmFacts:
     count: float = fact("Quantities that got worse.", unit="quantities")
     worse: str = fact("All that got worse, in words, the clearest first.")
     can_be_taken_back: bool = fact("Whether the server can have all of the earlier values again.")
+    refusal: str = fact("Why it cannot; empty where it can.")
     take_back: Mapping[str, SettingValue] = field(default_factory=dict)
     """The values to go back to, by setting."""
 

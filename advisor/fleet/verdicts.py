@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from advisor.contract.changes import at_restart, change_on
+from advisor.contract.changes import SIZE_MAX, change_on, most_at_runtime
 from advisor.contract.fleet import FleetFinding, Source
 from advisor.contract.recommendation import Change, Severity, fingerprint
 from advisor.contract.settings import SETTINGS
@@ -58,7 +58,6 @@ BESIDE = FleetQuery(
 )
 QUERIES = (FINDINGS, CHANGES, PAGES, BLIND, BESIDE)
 _PREFIX = "innodb_advisor_"
-_POOL, _POOL_MAX = "innodb_buffer_pool_size", "innodb_buffer_pool_size_max"
 _OLD_SECONDS = 900.0
 """A sidecar judges each minute; rules that need minutes for a model are behind by a few of them."""
 _SUBJECTS = ((), ("schema", "table"), ("setting",), ("cure",), ("schema", "table", "index"))
@@ -226,10 +225,8 @@ class _Sidecar:
             return
         if before is None and isinstance(after, str) and SETTINGS[setting].kind == "text":
             before = ""  # an empty label: innodb_flush_method of MySQL 5.6, where nobody set it
-        change = change_on(server, setting, before, after)
-        largest = self._series.value("innodb_setting", self._at, _POOL_MAX, "", "")
-        grows = setting == _POOL and largest and isinstance(after, float) and after > largest
-        yield at_restart(change) if grows else change
+        size_max = self._series.value("innodb_setting", self._at, SIZE_MAX, "", "")
+        yield change_on(server, setting, before, after, most_at_runtime(setting, size_max))
 
 
 def _subject(rule: str, subject: str, printed: str) -> tuple[Mapping[str, str], str]:

@@ -66,6 +66,9 @@ def _harm(same: list[Outcome], worse: list[Compared], latest: Snapshot) -> HarmF
         for change in outcome.changes
         if change.before is not None
     }
+    reasons = [changes.refuses(latest.server, name, to) for name, to in back.items()]
+    reasons += ["an earlier value is not known"] * (len(back) < len(outcome.changes))
+    refusal = "; ".join(reason for reason in reasons if reason)
     return HarmFacts(
         setting=", ".join(change.setting for change in outcome.changes),
         changed="; ".join(map(_change, outcome.changes)),
@@ -80,8 +83,8 @@ def _harm(same: list[Outcome], worse: list[Compared], latest: Snapshot) -> HarmF
         noise=float(worse[0].noise),
         count=float(len(worse)),
         worse="; ".join(map(rise, worse)),
-        can_be_taken_back=len(back) == len(outcome.changes)
-        and all(changes.refuses(latest.server, name, to) is None for name, to in back.items()),
+        can_be_taken_back=not refusal,
+        refusal=refusal,
         take_back=back,
     )
 

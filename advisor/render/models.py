@@ -41,6 +41,7 @@ def what_if(answer: WhatIf) -> TextDocument:
             for change in answer.changes
         ),
         TextTable(("pages read", "now", "then", "cached"), tuple(rows), right=(1, 2, 3)),
+        *(Paragraph(change.note) for change in answer.changes if change.note),
         *(Paragraph(note, "quiet") for note in (fit, *answer.notes)),
     )
     return TextDocument("innodb-advisor: what if", blocks)

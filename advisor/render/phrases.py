@@ -103,7 +103,8 @@ def alternative(other: Alternative) -> str:
     parts = [effect(other.effect), *(amount(also) for also in (other.cost, other.others) if also is not None)]
     if change.via != BY_SQL:
         parts.append(change.via)
-    return f"{change.setting} = {setting_text(change.setting, change.to)}: {'; '.join(parts)}"
+    text = f"{change.setting} = {setting_text(change.setting, change.to)}: {'; '.join(parts)}"
+    return f"{text}. {change.note}" if change.note else text
 
 
 def moment(at: float) -> str:

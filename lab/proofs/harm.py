@@ -26,7 +26,6 @@ from lab.harness.records import NotShown
 from lab.harness.watch import watch
 from lab.harness.workloads import SCHEMA, BackgroundLoad, insert_rows
 from lab.proofs import insert_load
-from lab.proofs.insert_load import BUFFERED, PREPARING, RARELY_MERGED
 from lab.proofs.proof import ComparedFigure, CounterProof, EvidenceFigure, Options, PredictedFigure, Proof
 from lab.proofs.scans import POOL
 from lab.proofs.trial import RuleTrial
@@ -248,8 +247,5 @@ def _other_work(trial: RuleTrial) -> None:
     trial.after |= {"reads": followed["reads"]}
 
 
-PROOFS = (
-    _harmful(OLD_SUBLIST, {"mysql-9.7": POOL, "mariadb-11.8": POOL}),
-    _harmful(UNBUFFERED, {"mariadb-10.11": PREPARING | RARELY_MERGED | BUFFERED | {"performance-schema": "ON"}}),
-)
+PROOFS = (_harmful(OLD_SUBLIST, {"mysql-9.7": POOL, "mariadb-11.8": POOL}),)
 COUNTER_PROOFS = (_other_work,)

@@ -23,17 +23,17 @@ VERSIONS: list[tuple[Family, Version]] = [
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_setting_is_complete_wherever_it_exists(name: str) -> None:
-    known = SETTINGS[name]
-    assert any(known.exists.on(*version) for version in VERSIONS)
-    for version in [version for version in VERSIONS if known.exists.on(*version)]:
-        assert known.dynamic.on(*version) is not None
-        default = known.default.on(*version)
-        if known.kind == "text":
-            words = known.words.on(*version)
+    entry = SETTINGS[name]
+    assert any(entry.exists.on(*version) for version in VERSIONS)
+    for version in [version for version in VERSIONS if entry.exists.on(*version)]:
+        assert entry.dynamic.on(*version) is not None
+        default = entry.default.on(*version)
+        if entry.kind == "text":
+            words = entry.words.on(*version)
             assert words
             assert default in (*words, COMPUTED, "")
         else:
-            minimum, maximum = known.minimum.on(*version), known.maximum.on(*version)
+            minimum, maximum = entry.minimum.on(*version), entry.maximum.on(*version)
             assert minimum is not None
             assert maximum is None or minimum < maximum
             # 0 stands for a size that the server chooses
@@ -42,30 +42,34 @@ def test_a_setting_is_complete_wherever_it_exists(name: str) -> None:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_setting_has_only_what_belongs_to_its_kind(name: str) -> None:
-    known = SETTINGS[name]
-    if known.kind == "text":
-        assert (known.unit, known.minimum.values(), known.maximum.values()) == ("", (), ())
+    entry = SETTINGS[name]
+    if entry.kind == "text":
+        assert (entry.unit, entry.minimum.values(), entry.maximum.values()) == ("", (), ())
     else:
-        assert (known.words.values(), known.windows_words) == ((), None)
+        assert (entry.words.values(), entry.windows_words) == ((), None)
 
 
 def test_every_entry_names_where_it_is_written() -> None:
-    references = [known.reference for known in SETTINGS.values()]
-    references += [reference for known in BEHAVIOURS.values() for reference in known.references]
+    references = [entry.reference for entry in SETTINGS.values()]
+    references += [reference for entry in BEHAVIOURS.values() for reference in entry.references]
     assert all(reference.startswith("https://") for reference in references)
-    assert all(name in known.reference for name, known in SETTINGS.items())
+    assert all(name in entry.reference for name, entry in SETTINGS.items())
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
 def test_a_behaviour_is_that_of_some_versions_and_not_of_others(name: str) -> None:
-    known = BEHAVIOURS[name]
-    seen = {bool(known.on.on(*version)) for version in [*VERSIONS, ("mysql", (8, 0, 20))]}
+    behaviour = BEHAVIOURS[name]
+    floors: list[tuple[Family, Version]] = [
+        *(("mysql", floor) for floor, _ in behaviour.on.mysql),
+        *(("mariadb", floor) for floor, _ in behaviour.on.mariadb),
+    ]
+    seen = {bool(behaviour.on.on(*version)) for version in [*VERSIONS, *floors]}
     assert seen == {True, False}
 
 
 def test_a_version_is_named_only_where_something_begins_or_ends() -> None:
-    by_version = [known.exists for known in SETTINGS.values()]
-    by_version += [versions for known in BEHAVIOURS.values() for versions in (known.on, known.windows) if versions]
+    by_version = [entry.exists for entry in SETTINGS.values()]
+    by_version += [versions for entry in BEHAVIOURS.values() for versions in (entry.on, entry.windows) if versions]
     for versions in by_version:
         for floors in (versions.mysql, versions.mariadb):
             assert all(newer != older for (_, newer), (_, older) in pairwise(floors))
@@ -86,7 +90,7 @@ def test_the_newest_floor_at_or_before_a_version_holds(version: tuple[Family, Ve
 
 
 def test_a_range_includes_its_beginning_and_not_its_end() -> None:
-    known = Behaviour.model_validate(
+    behaviour = Behaviour.model_validate(
         {
             "what": "A change that was taken back, and came again.",
             "on": {"mysql": {"8.0.17": True, "8.0.37": False, "8.1": True, "8.4": False}},
@@ -95,9 +99,9 @@ def test_a_range_includes_its_beginning_and_not_its_end() -> None:
     )
     inside = [(8, 0, 17), (8, 0, 36), (8, 1, 0), (8, 3, 0)]
     outside = [(5, 7, 44), (8, 0, 16), (8, 0, 37), (8, 0, 43), (8, 4, 0), (26, 7, 0)]
-    assert all(known.on.on("mysql", version) for version in inside)
-    assert not any(known.on.on("mysql", version) for version in outside)
-    assert not known.on.on("mariadb", (8, 0, 17))
+    assert all(behaviour.on.on("mysql", version) for version in inside)
+    assert not any(behaviour.on.on("mysql", version) for version in outside)
+    assert not behaviour.on.on("mariadb", (8, 0, 17))
 
 
 @pytest.mark.parametrize(
@@ -133,12 +137,12 @@ def test_a_broken_file_is_refused_with_what_is_wrong(tmp_path: Path, wrong: str,
 def test_the_file_says_which_servers_checked_it() -> None:
     head = PATH.read_text(encoding="utf-8").partition("[")[0]
     assert all(name.partition("-")[2] in head for name in NAMES)
-    assert set(tomllib.loads(PATH.read_text(encoding="utf-8"))) == {"settings", "behaviours"}
+    assert set(tomllib.loads(PATH.read_text(encoding="utf-8"))) == {"settings", "behaviours", "bugs"}
 
 
 def test_without_exists_a_setting_exists_everywhere() -> None:
-    known = SettingEntry.model_validate(
+    entry = SettingEntry.model_validate(
         {"kind": "number", "dynamic": True, "default": 1, "reference": "https://example.org/"}
     )
-    assert all(known.exists.on(*version) for version in [*VERSIONS, ("mysql", BEGINNING)])
-    assert known.minimum.on("mysql", BEGINNING) is None
+    assert all(entry.exists.on(*version) for version in [*VERSIONS, ("mysql", BEGINNING)])
+    assert entry.minimum.on("mysql", BEGINNING) is None

@@ -18,7 +18,7 @@ import pytest
 
 from advisor.advice import evaluation
 from advisor.casetest import cases, execution
-from advisor.contract.changes import at_restart, change_on, refuses
+from advisor.contract.changes import SIZE_MAX, change_on, most_at_runtime, refuses
 from advisor.contract.recommendation import Change
 from advisor.contract.settings import SETTINGS, Setting, SettingValue
 from advisor.rules import check
@@ -241,23 +241,17 @@ def possible(connected: Connected, changes: tuple[Change, ...]) -> Iterator[Chan
 
 
 def made(connected: Connected, name: str, value: SettingValue) -> Change:
-    largest = connected.read("innodb_buffer_pool_size_max")
-    return at_most(largest, change_on(connected.identity, name, connected.read(name), value))
-
-
-def at_most(largest: SettingValue | None, change: Change) -> Change:
-    """The same, but at a restart if it is for a pool that is larger than this one can become: see MDEV-29445."""
-    beyond = isinstance(largest, float) and isinstance(change.to, int) and change.to > largest
-    return at_restart(change) if beyond and change.setting == "innodb_buffer_pool_size" else change
+    most = most_at_runtime(name, connected.read(SIZE_MAX))
+    return change_on(connected.identity, name, connected.read(name), value, most)
 
 
 def test_what_is_advised_is_made_for_the_server_that_it_is_advised_to() -> None:
     for latest, changes in advised():
-        largest = SETTINGS["innodb_buffer_pool_size_max"].read(latest.setting("innodb_buffer_pool_size_max"))
         for change in changes:
             before = SETTINGS[change.setting].read(latest.setting(change.setting))
+            most = most_at_runtime(change.setting, latest.setting(SIZE_MAX))
             assert refuses(latest.server, change.setting, change.to) is None
-            assert change == at_most(largest, change_on(latest.server, change.setting, before, change.to))
+            assert change == change_on(latest.server, change.setting, before, change.to, most)
 
 
 def test_every_change_that_the_rules_advise_is_taken_and_taken_back(connected: Connected) -> None:

@@ -94,6 +94,14 @@ def test_mariadb_has_one_instance_and_no_chunks() -> None:
     assert change.to % (8 * 2**27) != 0
 
 
+def test_a_pool_that_must_not_shrink_at_runtime_is_a_trial_by_the_option_file() -> None:
+    change = could_go(SEEN, replace(MARIADB, version=(10, 11, 13), version_text="10.11.13-MariaDB")).change
+    assert change is not None
+    assert (change.apply, change.rollback, change.via) == ((), (), "option file and restart")
+    assert "MDEV-37263; fixed in 10.11.14" in change.note
+    assert change.note.endswith(capacity.TRIAL)
+
+
 def test_the_warm_up_that_misses_most_decides() -> None:
     nightly = filling(start=10 * 86_400.0, hot=3 * HOT)
     both = {name: {**SEEN.filling[name], **nightly[name]} for name in nightly}

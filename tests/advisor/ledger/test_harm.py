@@ -105,13 +105,18 @@ def test_bytes_are_shown_exactly_in_binary_units() -> None:
 def test_an_earlier_value_that_the_server_refuses_cannot_be_taken_back() -> None:
     moved = outcome(400, Changed(setting="innodb_change_buffering", before="inserts", after="none"))
     [harm] = harms([moved], today(innodb_change_buffering="none"))
-    assert harm.can_be_taken_back
+    assert (harm.can_be_taken_back, harm.refusal) == (True, "")
     unknown = outcome(400, Changed(setting="innodb_change_buffering", before=None, after="none"))
     [harm] = harms([unknown], today(innodb_change_buffering="none"))
     assert (harm.can_be_taken_back, harm.take_back) == (False, {})
+    assert harm.refusal == "an earlier value is not known"
     without = snapshot(1000, of=server("11.8.2-MariaDB"), variables=variables(innodb_change_buffering="none"))
     [harm] = harms([moved], without)
     assert not harm.can_be_taken_back
+    assert harm.refusal.endswith("has no innodb_change_buffering")
+    corrupting = snapshot(1000, of=server("10.11.18-MariaDB"), variables=variables(innodb_change_buffering="none"))
+    [harm] = harms([moved], corrupting)
+    assert "corrupted secondary indexes" in harm.refusal
 
 
 def test_the_newest_change_comes_first() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from advisor.contract.settings import SettingValue
 from advisor.observe.window import Window
 from advisor.pool.errors import Refused
 from advisor.pool.what_if import WhatIf, what_if
+from advisor.render import models
+from advisor.render.blocks import Paragraph
 from tests.advisor.building import captured, pool, scanned, server, variables
 
 MIB = 2**20
@@ -98,6 +101,18 @@ def test_a_server_that_resizes_only_by_a_restart_gets_no_statement() -> None:
     [change] = asked("mysql-5.6/repeated-scan", innodb_buffer_pool_size="512M").changes
     assert (change.dynamic, change.apply, change.rollback) == (False, (), ())
     assert change.config == "innodb_buffer_pool_size = 536870912"
+
+
+def test_a_bug_of_the_server_leaves_only_a_restart_and_is_named() -> None:
+    window = captured("mariadb-10.11/repeated-scan")
+    buggy = server("10.11.13-MariaDB")
+    altered = Window(tuple(replace(snapshot, server=buggy) for snapshot in window.snapshots))
+    answer = what_if(altered, {"innodb_buffer_pool_size": "32M"})
+    [change] = answer.changes
+    assert (change.dynamic, change.apply, change.rollback) == (False, (), ())
+    assert "MDEV-37263; fixed in 10.11.14" in change.note
+    assert Paragraph(change.note) in models.what_if(answer).blocks
+    assert what_if(window, {"innodb_buffer_pool_size": "32M"}).changes[0].dynamic
 
 
 def test_one_reader_thread_lets_counts_promote_their_pages() -> None:
