@@ -6,13 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    InfoMetricFamily,
-    Metric,
-    UnknownMetricFamily,
-)
+from prometheus_client import samples as client
+from prometheus_client.core import Metric
 from prometheus_client.utils import floatToGoString
 
 MetricType = Literal["gauge", "counter", "info", "unknown"]
@@ -24,7 +19,8 @@ Sample = tuple[str, tuple[str, ...], float]
 """A metric's name, its label values in the order of its Spec, and the value."""
 
 _CLASSIC_TYPES = {"info": "gauge", "unknown": "untyped"}
-_CLASSIC_SUFFIXES = {"counter": "_total", "info": "_info"}
+_SUFFIXES = {"counter": "_total", "info": "_info"}
+"""Of a family's samples, and of its name in the classic format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +42,14 @@ class Spec:
         Of values with the same labels only the first counts. Prometheus rejects a whole scrape that holds one series
         twice, and two names that differ on the server may be equal here (bytes that are not UTF-8).
         """
-        family: Metric
-        match self.kind:
-            case "counter":
-                family = CounterMetricFamily(self.name, self.help, labels=self.labels, unit=self.unit)
-            case "gauge":
-                family = GaugeMetricFamily(self.name, self.help, labels=self.labels, unit=self.unit)
-            case "info":
-                family = InfoMetricFamily(self.name.removesuffix("_info"), self.help)
-            case "unknown":
-                family = UnknownMetricFamily(self.name, self.help, labels=self.labels, unit=self.unit)
+        family = Metric(self.name.removesuffix(_SUFFIXES.get(self.kind, "")), self.help, self.kind, self.unit)
         first: dict[tuple[str, ...], float] = {}
         for labels, value in values:
             first.setdefault(labels, value)
-        for labels, value in first.items():
-            family.add_sample(self.name, dict(zip(self.labels, labels, strict=True)), value)
+        family.samples = [
+            client.Sample(self.name, dict(zip(self.labels, labels, strict=True)), value)
+            for labels, value in first.items()
+        ]
         return family
 
 
@@ -96,7 +85,7 @@ def classic(families: Iterable[Metric]) -> bytes:
     """Families in Prometheus' text format 0.0.4, as prometheus_client's ``generate_latest`` writes them."""
     lines = []
     for family in families:
-        name = family.name + _CLASSIC_SUFFIXES.get(family.type, "")
+        name = family.name + _SUFFIXES.get(family.type, "")
         lines.append(f"# HELP {name} {_escaped(family.documentation, quote=False)}")
         lines.append(f"# TYPE {name} {_CLASSIC_TYPES.get(family.type, family.type)}")
         lines += _sample_lines(family)

@@ -22,6 +22,8 @@ _LOGIN = 64 << 10
 """Bytes of a whole login: the greeting, a switch of the plugin and a public key are less than 4 KiB."""
 _VALUE = 40
 """Bytes that a value takes in memory at least, with its place in a row: an answer's bound limits its values, too."""
+_CHUNK = 64 << 10
+"""Bytes that are taken at once: as many as asyncio holds before it stops to receive."""
 _PAUSE = 512
 """Reads between two pauses for others, where they come faster than they are read."""
 
@@ -62,12 +64,16 @@ class Cursor(aiomysql.SSCursor):  # type: ignore[misc]  # aiomysql ships no type
 
 
 class _Reader:
-    """The server's answers, each of a bounded length."""
+    """The server's answers, each of a bounded length.
+
+    It takes all that has come at once: a row is two reads, of which most then find their bytes here.
+    """
 
     def __init__(self, stream: asyncio.StreamReader, address: str) -> None:
         self._stream = stream
         self._address = address
         self._reads = 0
+        self._chunk, self._at = b"", 0
         self.begin(_LOGIN)
 
     def begin(self, bound: int) -> None:
@@ -81,7 +87,12 @@ class _Reader:
             raise ServerError(f"the answer of {self._address} is longer than {self._bound >> 10:,} KiB")
         if self._reads % _PAUSE == 0:
             await asyncio.sleep(0)
-        return await self._stream.readexactly(size)
+        if len(self._chunk) - self._at < size:
+            self._chunk, self._at = self._chunk[self._at :] + await self._stream.read(_CHUNK), 0
+            if len(self._chunk) < size:
+                self._chunk += await self._stream.readexactly(size - len(self._chunk))
+        self._at += size
+        return self._chunk[self._at - size : self._at]
 
 
 class Raw(aiomysql.Connection):  # type: ignore[misc]  # aiomysql ships no types
