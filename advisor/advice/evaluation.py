@@ -23,7 +23,7 @@ def advise(
     *,
     beside: Sequence[Rule] = (),
     suppressions: Sequence[Suppression] = (),
-    findings: frozenset[str] = frozenset(),
+    findings: Sequence[Recommendation] = (),
     seconds: float = math.inf,
     remembered: Remembered | None = None,
 ) -> Advice:
@@ -34,7 +34,8 @@ def advise(
         window: What has been watched.
         beside: Rules that are not evaluated, but count among those that need a source.
         suppressions: Of findings.
-        findings: Fingerprints of the findings of the last advice: they clear later than they came.
+        findings: Those of the last advice: they clear later than they came, and keep a value that is still as good as
+            the best.
         seconds: CPU time for all rules together, beside the limit of each rule.
         remembered: The past that rules know; by default they know none.
     """

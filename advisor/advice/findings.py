@@ -20,7 +20,7 @@ from advisor.contract.recommendation import (
     tidy,
 )
 from advisor.contract.settings import SETTINGS
-from advisor.contract.templates import FactValue, fill
+from advisor.contract.templates import FactValue, duration, fill
 from advisor.facts import CHOICE
 from advisor.facts.beyond_window import HarmFacts
 from advisor.observe.window import Window
@@ -31,6 +31,10 @@ from advisor.rules.check import Rule
 from advisor.rules.expressions import EvaluationError, Missing
 from advisor.rules.file import ChangeItem, EffectItem
 from exporter.server import Server
+
+_MOVED = "advised_before"
+_NOISE = 0.05
+"""Share by which figures of two windows of one load differ at most."""
 
 
 def recommendation(rule: Rule, model: PoolModel, values: FactValues, item: Any) -> Recommendation | None:
@@ -80,6 +84,40 @@ def recommendation(rule: Rule, model: PoolModel, values: FactValues, item: Any) 
         watched_seconds=round(window.seconds, 3),
         references=file.references,
     )
+
+
+def moved(before: Recommendation, now: Recommendation) -> Iterator[Evidence]:
+    """The values that the last advice had for the changes of a finding, and why they moved.
+
+    A value that does not move keeps what it moved from before.
+    """
+    earlier = {change.setting: change.to for change in before.changes}
+    for change in now.changes:
+        value = earlier.get(change.setting, change.to)
+        if value == change.to:
+            yield from (item for item in before.evidence if item.name == _MOVED)
+        else:
+            because = ", ".join(_differences(before, now)) or f"no figure moved by more than {_NOISE:.0%}"
+            source = f"the advice after {duration(before.watched_seconds)}; since then {because}"
+            yield Evidence(name=_MOVED, value=value, source=source)
+
+
+def _differences(before: Recommendation, now: Recommendation) -> Iterator[str]:
+    """The figures of a finding that differ from those of the last advice."""
+    figures = _figures(before)
+    for name, figure in _figures(now).items():
+        earlier = figures.get(name, figure)
+        if abs(figure - earlier) > _NOISE * max(abs(figure), abs(earlier)):
+            yield f"{name} {fill('{before:number} -> {now:number}', {'before': earlier, 'now': figure})}"
+
+
+def _figures(finding: Recommendation) -> dict[str, float]:
+    """The figures by name that do not grow with the window: reads today, and pages."""
+    effects = (effect for effect in (finding.effect, finding.others) if effect is not None and effect.now is not None)
+    pages = (item for item in finding.evidence if item.unit == "pages" and not isinstance(item.value, str))
+    return {effect.quantity: float(effect.now or 0) for effect in effects} | {
+        item.name.replace("_", " "): float(item.value) for item in pages
+    }
 
 
 def _sure(chosen: float, effect: Effect | None) -> float:

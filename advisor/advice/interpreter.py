@@ -11,7 +11,7 @@ from typing import Any
 
 from advisor import facts
 from advisor.advice.conditions import FactValues, false_conditions, lasting_holds, missing_fact, values_of
-from advisor.advice.findings import recommendation
+from advisor.advice.findings import moved, recommendation
 from advisor.advice.trace import Evaluation, Refusal
 from advisor.contract.recommendation import Blind, Failed, Recommendation, fingerprint
 from advisor.contract.templates import fill
@@ -52,7 +52,7 @@ def evaluate(
     window: Window,
     *,
     beside: Sequence[Rule] = (),
-    findings: frozenset[str] = frozenset(),
+    findings: Sequence[Recommendation] = (),
     seconds: float = math.inf,
     every_reason: bool = False,
     remembered: Remembered | None = None,
@@ -86,7 +86,7 @@ class Evaluator:
         self,
         known: Sequence[Rule],
         window: Window,
-        findings: frozenset[str] = frozenset(),
+        findings: Sequence[Recommendation] = (),
         seconds: float = math.inf,
         *,
         every_reason: bool = False,
@@ -107,7 +107,8 @@ class Evaluator:
             models: Whether models are asked. A rule that takes one is blind without, for want of NO_MODEL.
         """
         self.window = window
-        self._findings, self._every_reason, self._models = findings, every_reason, models
+        self._findings = {finding.fingerprint: finding for finding in findings}
+        self._every_reason, self._models = every_reason, models
         self._until = time.thread_time() + seconds
         self._rule_until = math.inf
         self._needed_by = _needed_by(known, window)
@@ -237,8 +238,14 @@ class Evaluator:
         finding = recommendation(rule, self._model, values, item)
         if finding is None:
             return None
-        dates = {"since": round(self.since(rule, finding.subject), 3), "judged_at": self.window.latest.at}
-        return finding.model_copy(update=dates)
+        before = self._findings.get(finding.fingerprint)
+        return finding.model_copy(
+            update={
+                "since": round(self.since(rule, finding.subject), 3),
+                "judged_at": self.window.latest.at,
+                "evidence": (*finding.evidence, *(moved(before, finding) if before else ())),
+            }
+        )
 
     def _values(self, rule: Rule, item: Any) -> FactValues:
         return values_of(rule, self._facts, item, self._check_time)
@@ -286,7 +293,12 @@ class Evaluator:
             raise Unanswerable(NO_MODEL, f"all that takes no model says yes to {chosen.setting}")
         if chosen.model == "curve":
             return choose_size(self._model, at_most)
-        return choose(self._model, chosen.setting, item, at_most)
+        return choose(self._model, chosen.setting, item, at_most, self._advised(chosen.setting))
+
+    def _advised(self, setting: str) -> float | None:
+        """The value that the last advice has for a setting; all findings share one."""
+        changes = (change for finding in self._findings.values() for change in finding.changes)
+        return next((float(change.to) for change in changes if change.setting == setting), None)
 
     def _conditions(
         self, rule: Rule, values: FactValues

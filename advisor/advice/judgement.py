@@ -151,7 +151,7 @@ def judge(
     evaluator = functools.partial(
         Evaluator,
         (*rules, *beside),
-        findings=frozenset(key for judgement in before.values() for key in judgement.findings),
+        findings=tuple(finding for judgement in before.values() for finding in judgement.findings.values()),
         seconds=seconds,
         loads=loads,
         remembered=remembered,

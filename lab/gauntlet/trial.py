@@ -182,14 +182,14 @@ def _watch(workload: GauntletWorkload, rounds: LoadRounds, sidecar: SidecarSampl
     if not workload.each_time:
         return rounds.run(workload.watched), []
     done = rounds.run(3)
-    known: dict[str, str] = {}
+    known: Sequence[Recommendation] = ()
     lost: list[str] = []
     while True:
         watched = len(done) * rounds.cycle
-        advice = judge(sidecar.window(watched + 1), findings=frozenset(known))
-        now = {finding.fingerprint: finding.rule for finding in advice.recommendations}
-        lost += [f"a finding came and went: {rule}" for fingerprint, rule in known.items() if fingerprint not in now]
-        known = now
+        advice = judge(sidecar.window(watched + 1), findings=known)
+        now = {finding.fingerprint for finding in advice.recommendations}
+        lost += [f"a finding came and went: {gone.rule}" for gone in known if gone.fingerprint not in now]
+        known = advice.recommendations
         if watched >= workload.watched:
             return done, lost
         done += rounds.run(1)

@@ -7,13 +7,13 @@ import contextlib
 import functools
 import threading
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
 from advisor.advice import evaluation
 from advisor.advice.interpreter import Remembered, evaluate
-from advisor.contract.recommendation import Advice
+from advisor.contract.recommendation import Advice, Recommendation
 from advisor.observe.limits import LEAST_SECONDS
 from advisor.observe.window import Window
 from advisor.rules.check import Rule, load
@@ -49,7 +49,7 @@ def judge(
     window: Window,
     judging: Iterable[Rule] | None = None,
     *,
-    findings: frozenset[str] = frozenset(),
+    findings: Sequence[Recommendation] = (),
     remembered: Remembered | None = None,
 ) -> Advice:
     """What these rules, or all, say of a window, on a machine however slow.
@@ -57,7 +57,7 @@ def judge(
     Args:
         window: The window.
         judging: The rules; None for all.
-        findings: Fingerprints of those that were already there.
+        findings: Those that were already there.
         remembered: The memory of days; None where the sidecar has none.
     """
     patient = [rule.with_budget(PATIENCE) for rule in judging or rules()]

@@ -72,6 +72,26 @@ def scanned(seconds: float, passes: float, pages_read: int, **sections: Any) -> 
     return snapshot(seconds, **(known | sections))
 
 
+def three_passes(pages: dict[str, int], every: float = 10.0, **more: int) -> Window:
+    """Tables that are read whole at each of three passes over a full pool of 16,382 pages."""
+    tables = {Table("shop", name): size for name, size in pages.items()}
+    sizes = {Index(t.schema, t.table, "PRIMARY"): IndexSize(size, size, ROWS) for t, size in tables.items()}
+
+    def at(n: int) -> Any:
+        counts = {"pages_read": n * sum(pages.values())} | {name: n * count for name, count in more.items()}
+        return scanned(
+            every * n,
+            0,
+            0,
+            pools=(pool(size_pages=16_382, database_pages=16_382, old_pages=6_047, **counts),),
+            index_sizes=IndexSizes(sizes, 0),
+            table_scans=dict.fromkeys(tables, n * ROWS),
+            table_files={t: FileReads(n * size, n * size * 16_384, 0.0) for t, size in tables.items()},
+        )
+
+    return Window(tuple(at(n) for n in range(4)))
+
+
 def capture(name: str) -> Path:
     """A recording of a real server, such as mysql-9.7/repeated-scan."""
     return REPOSITORY / "tests" / "captures" / name / "recording.jsonl.gz"

@@ -9,7 +9,7 @@ import pytest
 
 from advisor.advice import evaluation
 from advisor.advice.interpreter import evaluate
-from advisor.contract.recommendation import Advice
+from advisor.contract.recommendation import Advice, Recommendation
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.expressions import LONGEST_TEXT
@@ -237,16 +237,15 @@ def test_a_finding_needs_its_lasting_condition_in_enough_slices(
 def test_a_finding_clears_later_than_it_came(make_rule: MakeRule) -> None:
     check = make_rule(**lasting(BUSIER, share=0.6, until=0.3))
 
-    def advice(busy: int, findings: frozenset[str]) -> Advice:
+    def advice(busy: int, *findings: Recommendation) -> Advice:
         parts = [BUSY] * busy + [QUIET] * (8 - busy)
         window = scanning(*(sum(parts[:n]) for n in range(9)))
         return evaluation.advise((check,), window, findings=findings)
 
-    [finding] = advice(5, frozenset()).recommendations
-    findings = frozenset({finding.fingerprint})
-    assert advice(4, frozenset()).recommendations == ()
-    assert [len(advice(busy, findings).recommendations) for busy in (4, 3, 2)] == [1, 1, 0]
-    assert advice(4, frozenset({"0" * 16})).recommendations == ()
+    [finding] = advice(5).recommendations
+    assert advice(4).recommendations == ()
+    assert [len(advice(busy, finding).recommendations) for busy in (4, 3, 2)] == [1, 1, 0]
+    assert advice(4, finding.model_copy(update={"fingerprint": "0" * 16})).recommendations == ()
 
 
 def test_slices_without_a_known_condition_do_not_count(make_rule: MakeRule) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -250,6 +251,29 @@ def test_undo_logs_take_pages_from_the_tables(
         return scanned(10.0 * n, n, n * 11_400, of=of_server, **sections)
 
     window = Window((at(0), at(1)))
+    assert scanned_in(window, facts(window)).reserved == pages
+
+
+@pytest.mark.parametrize(
+    ("free", "pages"),
+    [
+        ((1_000, 400, 0, 0), 0),  # the pool filled, and nothing is kept free
+        ((1_000, 0, 700, 300), 700),
+        ((1_000, 1_000, 900, 950), 1_000),
+        ((0, 3_000, 0, 0), 1_024),
+    ],
+)
+def test_free_pages_are_kept_from_the_tables_once_the_pool_filled(free: Sequence[int], pages: int) -> None:
+    def at(n: int) -> Snapshot:
+        held = 16_382 - free[n]
+        return scanned(
+            10.0 * n,
+            n,
+            n * 11_400,
+            pools=(pool(size_pages=16_382, free_pages=free[n], database_pages=held, pages_read=n * 11_400),),
+        )
+
+    window = Window(tuple(at(n) for n in range(4)))
     assert scanned_in(window, facts(window)).reserved == pages
 
 
