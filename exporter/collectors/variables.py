@@ -26,8 +26,8 @@ SQL = (
     "'version_compile_machine', 'version_compile_os', 'wsrep_on')"
 )
 
-EXPORTED = tuple(sorted({*knowledge.SETTINGS, "innodb_adaptive_hash_index", "innodb_log_files_in_group"}))
-"""The settings with a metric: every one that rules and facts read, and one that changes how pages are found."""
+EXPORTED = tuple(sorted(knowledge.SETTINGS))
+"""The settings with a metric."""
 
 _SWITCH = re.compile(r"ON|OFF|YES|NO|", re.IGNORECASE)
 _PRIVATE = frozenset({"port"})

@@ -44,6 +44,7 @@ NOT_TRIED = {
     "innodb_buffer_pool_size_max": "never less than the pool",
     "innodb_buffer_pool_instances": "one in a pool under 1 GiB, and ignored by MariaDB",
     "innodb_page_cleaners": "no more than there are instances",
+    "innodb_log_files_in_group": "ignored by MariaDB",
     "innodb_page_size": "fixed when the data folder is made",
 }
 # What a value is held within by another setting, and what that one has to be for all to be taken.

@@ -13,7 +13,8 @@ from functools import cache
 import pytest
 
 from advisor.models.lru import simulation
-from advisor.models.lru.scenario import Pass, Points, Scan, Scenario, Set
+from advisor.models.lru.scenario import Pass, Points, Pool, Scan, Scenario, Set
+from lab.harness.workloads import ask
 from lab.lru_scenarios import PlayedScenario, load, play
 from lab.servers import PrivateServer
 from tests.advisor.models.lru import reference
@@ -32,6 +33,7 @@ SERIAL = [
 BESIDE_LOOKUPS = [("mysql-9.7", "hot-set-in-turn")]
 HELD = [("mariadb-11.8", "pct-95"), ("mariadb-10.11", "pct-95")]
 PARALLEL = [("mysql-9.7", "parallel-promotes-nothing")]
+COUNTED = [("mysql-9.7", "parallel-then-lookups")]
 
 SMALLER = 4
 SINGLE, EXTENT = 32, 64
@@ -112,3 +114,22 @@ def test_parallel_readers_promote_nothing_and_a_serial_scan_all_that_they_left(p
     assert held.pages_read <= OWN_PAGES
     assert serial.pages_read <= OWN_PAGES
     assert serial.made_young == pytest.approx(pages, abs=OWN_PAGES)
+
+
+@of(COUNTED)
+def test_a_lookup_promotes_a_page_that_parallel_readers_have_read_before(played: PlayedScenario) -> None:
+    """The behaviour parallel_read_is_an_access; before it, the first lookup of a page promoted nothing."""
+    *_, lookups = played.passes
+    for predicted in (page_exact(played)[-1], served(played)[-1]):
+        assert predicted.made_young > 0
+        assert predicted.made_young == pytest.approx(lookups.made_young, abs=OWN_PAGES)
+
+
+@pytest.mark.xdist_group("lru mysql-9.7")
+def test_parallel_readers_read_ahead(running: Callable[[str], PrivateServer]) -> None:
+    server = running("mysql-9.7")
+    count = Scan(scan="big", pages=SINGLE + 22 * EXTENT, fetch="scan")
+    play(server, Scenario(pool=Pool(pages=2048), steps=(count,)))  # it restarts the server, and so its counters
+    with server.connect() as connection:
+        [(_, read_ahead)] = ask(connection, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_read_ahead'")
+    assert int(read_ahead) >= EXTENT

@@ -239,7 +239,7 @@ class Reference:
             first = page.access is None
             for touch in range(touches):
                 yield step.scan, number, instance.touch(page, self.now + page_ms * touch / touches, step.fetch)
-                if touch == 0 and first and step.fetch == "normal":
+                if touch == 0 and first:
                     self._read_ahead(step.scan, number, step.pages)
             self.now += page_ms
 
