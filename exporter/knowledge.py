@@ -162,6 +162,8 @@ class SettingEntry(_Part):
 class Knowledge(_Part):
     """The whole file."""
 
+    newest: Mapping[Family, str]
+    """The newest release of each family whose behaviour is known; a newer one is assumed to behave like it."""
     settings: Mapping[str, SettingEntry]
     behaviours: Mapping[str, Behaviour]
     bugs: Mapping[str, Bug] = Field(default_factory=dict)
@@ -180,6 +182,7 @@ def load(path: Path = PATH) -> Knowledge:
 
 
 _KNOWLEDGE = load()
+NEWEST = _KNOWLEDGE.newest
 SETTINGS = _KNOWLEDGE.settings
 BUGS = _KNOWLEDGE.bugs
 BEHAVIOURS: Mapping[str, Behaviour] = {**_KNOWLEDGE.behaviours, **BUGS}

@@ -77,6 +77,12 @@ class Server:
         return versions.on(self.family, self.version) is True and self.flavour not in entry.not_on
 
     @property
+    def behaves_like(self) -> str | None:
+        """The newest release in knowledge.toml, where the server is newer: it is assumed to behave the same."""
+        newest = knowledge.NEWEST[self.family]
+        return newest if self.version[:2] > parse_version(newest)[:2] else None
+
+    @property
     def parallel_read(self) -> bool:
         """Parallel clustered-index reads."""
         return self.has("parallel_read")

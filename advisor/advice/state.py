@@ -74,7 +74,8 @@ class State(Frozen):
 
     target: str | None = Field(description="The server's address, without its login; null for a recording.")
     server: str | None = Field(
-        description="Name and version of the last server that was seen, for people; null before the first."
+        description="Name and version of the last server that was seen, for people, and the older version whose "
+        "behaviour is assumed of a newer one; null before the first."
     )
     flavour: Flavour | None
     version: str | None = Field(description="As the server prints it.")
@@ -166,7 +167,8 @@ def _until_next(service: Service, window: Window) -> float | None:
 
 
 def _name(server: Server) -> str:
-    return f"{_NAMES[server.flavour]} {'.'.join(map(str, server.version))}"
+    name = f"{_NAMES[server.flavour]} {'.'.join(map(str, server.version))}"
+    return name if server.behaves_like is None else f"{name} (assumed to behave like {server.behaves_like})"
 
 
 def _up_since(latest: Snapshot | None) -> float | None:

@@ -45,9 +45,22 @@ def test_versions_that_follow_the_calendar_are_newer_than_the_ones_before(versio
     latest, server = identify({"version": "9.7.4"}), identify({"version": version_text})
     assert server.at_least(mysql=(9, 7, 0))
     assert {name for name in BEHAVIOURS if server.has(name)} == {name for name in BEHAVIOURS if latest.has(name)}
-    assert [known.default.on("mysql", server.version) for known in SETTINGS.values()] == [
-        known.default.on("mysql", latest.version) for known in SETTINGS.values()
+    assert [setting.default.on("mysql", server.version) for setting in SETTINGS.values()] == [
+        setting.default.on("mysql", latest.version) for setting in SETTINGS.values()
     ]
+
+
+@pytest.mark.parametrize(
+    ("version_text", "assumed"),
+    [
+        ("5.7.44", None), ("9.7.4-2", None), ("26.7.0", "9.7"), ("26.10.3-commercial", "9.7"),
+        ("11.8.9-MariaDB", None), ("12.3.3-MariaDB", None), ("13.1.1-MariaDB", "12.3"),
+    ],
+)  # fmt: skip
+def test_a_server_newer_than_all_known_is_assumed_to_behave_like_the_newest(
+    version_text: str, assumed: str | None
+) -> None:
+    assert identify({"version": version_text}).behaves_like == assumed
 
 
 @pytest.mark.parametrize(
@@ -163,6 +176,7 @@ def test_what_a_server_can_follows_from_its_version(version_text: str, able: set
         ("parallel_read_stall", ["8.0.14", "8.0.25"], ["8.0.13", "8.0.26", "8.4.0", "10.5.23-MariaDB"]),
         ("count_star_takes_clustered_index", ["8.0.17", "8.0.36", "8.3.0"], ["8.0.16", "8.0.37", "8.4.0", "9.7.4"]),
         ("scan_never_promotes", ["8.0.17", "9.7.4", "26.7.0"], ["8.0.16", "11.8.6-MariaDB"]),
+        ("parallel_read_is_an_access", ["8.0.43", "8.4.8", "9.7.4"], ["8.0.32", "8.3.0", "11.8.9-MariaDB"]),
         ("parallel_readers_instrumented", ["8.0.17", "9.7.4"], ["8.0.14", "8.0.16", "11.8.6-MariaDB"]),
         ("change_buffer_corruption", ["10.5.23-MariaDB", "10.11.18-MariaDB"], ["11.0.2-MariaDB", "8.0.36"]),
         ("count_star_in_table_io", ["11.0.1-MariaDB"], ["10.11.18-MariaDB", "9.7.4"]),

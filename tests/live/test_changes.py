@@ -207,6 +207,28 @@ def test_a_server_takes_the_extremes_and_words_and_nothing_beyond(connected: Con
     assert wrong == []
 
 
+CATALOGUES = {
+    "mariadb": "SELECT VARIABLE_NAME, NUMERIC_MIN_VALUE, NUMERIC_MAX_VALUE FROM information_schema.SYSTEM_VARIABLES",
+    "mysql": "SELECT VARIABLE_NAME, MIN_VALUE, MAX_VALUE FROM performance_schema.variables_info",
+}
+"""The ranges that a server lists; MySQL before 8.0 lists none."""
+
+
+def test_a_server_lists_no_narrower_range(connected: Connected) -> None:
+    """Also of settings whose extremes are not tried."""
+    if not (connected.identity.mariadb or connected.identity.data_dictionary):
+        pytest.skip("lists no ranges")
+    listed = {name.lower(): bounds for name, *bounds in connected.rows(CATALOGUES[connected.identity.family])}
+    narrower = []
+    for name, setting in those_of(connected.identity).items():
+        if setting.kind == "number":
+            low, high = map(float, listed[name])
+            least, most = setting.minimum_on(connected.identity), setting.maximum_on(connected.identity)
+            if least is None or least < low or (most is not None and most > high):
+                narrower.append(f"{name}: {low:.0f} to {high:.0f}")
+    assert narrower == []
+
+
 # --- What the rules advise ---
 
 

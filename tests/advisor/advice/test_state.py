@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from advisor.rules.rulebook import Rulebook
 from exporter import __version__
 from exporter.collectors.status import STATUS
 from exporter.connection.errors import ServerError
+from exporter.server import identify
 from tests.advisor.advice.watching import Watched, rulebook, service_of
 from tests.advisor.building import RECORDING, RULES_FOLDER, capture
 from tests.advisor.sidecar import write_rule
@@ -45,6 +47,12 @@ async def test_after_the_first_snapshot_it_waits_for_the_second_and_says_how_lon
     answer = await judged(service)
     assert (answer.state, answer.starting) == ("starting", expected)
     assert (answer.server, answer.flavour) == ("MySQL 9.7.4", "mysql")
+
+
+def test_of_a_release_newer_than_all_known_it_says_whose_behaviour_is_assumed() -> None:
+    source = Watched(1)
+    source.history[0] = replace(source.history[0], server=identify({"version": "26.7.0"}))
+    assert state(service_of(source)).server == "MySQL 26.7.0 (assumed to behave like 9.7)"
 
 
 async def test_with_verdicts_it_watches_and_counts() -> None:
