@@ -49,7 +49,7 @@ def test_a_setting_has_only_what_belongs_to_its_kind(name: str) -> None:
         assert (entry.words.values(), entry.windows_words) == ((), None)
 
 
-def test_every_entry_names_where_it_is_written() -> None:
+def test_every_entry_has_references() -> None:
     references = [entry.reference for entry in SETTINGS.values()]
     references += [reference for entry in BEHAVIOURS.values() for reference in entry.references]
     assert all(reference.startswith("https://") for reference in references)
@@ -63,8 +63,8 @@ def test_a_behaviour_is_that_of_some_versions_and_not_of_others(name: str) -> No
         *(("mysql", floor) for floor, _ in behaviour.on.mysql),
         *(("mariadb", floor) for floor, _ in behaviour.on.mariadb),
     ]
-    seen = {bool(behaviour.on.on(*version)) for version in [*VERSIONS, *floors]}
-    assert seen == {True, False}
+    answers = {bool(behaviour.on.on(*version)) for version in [*VERSIONS, *floors]}
+    assert answers == {True, False}
 
 
 def test_a_version_is_named_only_where_something_begins_or_ends() -> None:

@@ -74,7 +74,7 @@ def test_a_server_newer_than_all_known_is_assumed_to_behave_like_the_newest(
         ({"version": "10.11.19", "version_comment": "MariaDB Server"}, "mariadb"),
     ],
 )
-def test_the_flavour_is_found(variables: dict[str, str], flavour: Flavour) -> None:
+def test_the_flavour_follows_from_the_variables(variables: dict[str, str], flavour: Flavour) -> None:
     assert identify(variables).flavour == flavour
     assert identify(variables).mariadb == (flavour == "mariadb")
 
@@ -125,10 +125,10 @@ def test_windows_is_recognised(system: str, *, windows: bool) -> None:
         {"version": "8.4.5", "group_replication_group_name": GROUP},
     ],
 )
-def test_a_server_is_identified_again_from_what_is_kept_of_it(variables: dict[str, str]) -> None:
-    kept = identity(identify(variables))
-    assert identify(kept) == identify(variables)
-    assert GROUP not in kept.values()  # nor anything else that only its owner knows
+def test_a_server_is_identified_again_from_its_identity(variables: dict[str, str]) -> None:
+    plain = identity(identify(variables))
+    assert identify(plain) == identify(variables)
+    assert GROUP not in plain.values()  # a name that its owner gave
 
 
 @pytest.mark.parametrize("variables", [{}, {"version": ""}, {"version_comment": "MySQL 8.0.39"}])
@@ -141,7 +141,7 @@ def test_without_a_version_there_is_no_server(variables: dict[str, str]) -> None
     ("variables", "expected"),
     [({}, False), ({"performance_schema": "OFF"}, False), ({"performance_schema": "ON"}, True)],
 )
-def test_performance_schema_is_on_only_if_the_server_says_so(variables: dict[str, str], *, expected: bool) -> None:
+def test_performance_schema_is_on_only_if_its_variable_is_on(variables: dict[str, str], *, expected: bool) -> None:
     assert identify({"version": "9.7.4", **variables}).performance_schema is expected
 
 
@@ -165,7 +165,7 @@ CAPABILITIES = ("parallel_read", "parallel_ddl", "data_dictionary", "change_buff
         ("11.8.6-MariaDB", set()),
     ],
 )
-def test_what_a_server_can_follows_from_its_version(version_text: str, able: set[str]) -> None:
+def test_capabilities_follow_from_the_version(version_text: str, able: set[str]) -> None:
     server = identify({"version": version_text})
     assert {name for name in CAPABILITIES if getattr(server, name)} == able
 
@@ -202,12 +202,12 @@ def test_the_stall_ended_earlier_on_windows() -> None:
     assert stalls("8.0.24", "Linux")
 
 
-def test_a_flavour_may_lack_what_its_family_has() -> None:
+def test_a_flavour_may_lack_a_behaviour_of_its_family() -> None:
     assert identify({"version": "8.0.36"}).change_buffer
     assert not identify({"version": "8.0.36", "aurora_version": "3.08.0"}).change_buffer
 
 
-def test_a_behaviour_that_nobody_knows_is_a_mistake_of_the_caller() -> None:
+def test_an_unknown_behaviour_is_an_error() -> None:
     with pytest.raises(KeyError):
         identify({"version": "9.7.4"}).has("parallel_reads")
 
@@ -226,7 +226,7 @@ def test_a_real_server_is_recognised(server: PrivateServer, ask: Callable[..., l
     assert (identity.managed, identity.group_replication, identity.windows) == (None, False, False)
 
 
-def test_real_servers_have_what_their_versions_promise(
+def test_real_servers_have_the_capabilities_of_their_versions(
     server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]]
 ) -> None:
     identity = identify({name.lower(): value for name, value in ask(server, IDENTITY_SQL)})

@@ -1,5 +1,5 @@
-"""What knowledge.toml says of settings is what real servers say and do, and every change that the rules can advise is
-one that they take as it stands and take back."""
+"""The settings of knowledge.toml are those of real servers, which accept every change that a rule can advise, and its
+rollback."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tests.waiting import wait_for
 RULES = Path(__file__).parents[2] / "rules"
 ER_GLOBAL_VARIABLE, ER_INCORRECT_GLOBAL_LOCAL_VAR = 1229, 1238
 
-# What is not tried as it is advised, but with a value that this machine and these small servers have room for.
+# Values that this machine and these small servers have room for, in place of the advised ones.
 STAND_INS = {
     "innodb_buffer_pool_size": 128 << 20,  # whole chunks, and within the machine's memory
     "innodb_redo_log_capacity": 64 << 20,  # files are made as large
     "innodb_log_file_size": 64 << 20,
 }
-# Settings whose extremes are not tried, and whose values only a restart applies are not tried unless a rule has some.
+# Settings whose extremes are not tried; if only a restart applies them, only the values of rules are tried.
 NOT_TRIED = {
     **dict.fromkeys(STAND_INS, "memory or files are made as large as it says"),
     "innodb_dedicated_server": "takes most of the machine's memory",
@@ -47,14 +47,14 @@ NOT_TRIED = {
     "innodb_log_files_in_group": "ignored by MariaDB",
     "innodb_page_size": "fixed when the data folder is made",
 }
-# What a value is held within by another setting, and what that one has to be for all to be taken.
+# The setting that bounds another, and its value that leaves that one its whole range.
 BOUNDED_BY = {
     "innodb_io_capacity": ("innodb_io_capacity_max", 2**32 - 1),
     "innodb_io_capacity_max": ("innodb_io_capacity", 100),
     "innodb_max_dirty_pages_pct": ("innodb_max_dirty_pages_pct_lwm", 0),
     "innodb_max_dirty_pages_pct_lwm": ("innodb_max_dirty_pages_pct", 99),
 }
-# Where servers go further than knowledge.toml, which says what every version takes.
+# Where some servers accept more than knowledge.toml, which has what all accept.
 FURTHER = {
     "innodb_lru_scan_depth": "2^64 - 1 on MariaDB and MySQL 5.6",
     "innodb_io_capacity": "2^64 - 1 on MariaDB 10.5 and MySQL 5.6",
@@ -65,7 +65,7 @@ FURTHER = {
 
 
 class Connected:
-    """A real server, what the advisor takes it for, and its settings."""
+    """A real server, its identity and its settings."""
 
     def __init__(self, server: PrivateServer) -> None:
         self.server = server
@@ -81,7 +81,7 @@ class Connected:
             return list(cursor.fetchall())
 
     def error(self, sql: str) -> int | None:
-        """The number of the error that a statement raises; None where it runs."""
+        """The number of the error that a statement raises; None if it runs."""
         try:
             self.rows(sql)
         except pymysql.MySQLError as error:
@@ -96,22 +96,22 @@ class Connected:
         return SETTINGS[setting].read(rows[0][1] if rows else None)
 
     def becomes(self, setting: str, value: SettingValue) -> bool:
-        """Whether a setting has that value at once; for a pool and a redo log, which take their time, wait for it."""
+        """Whether a setting has the value; a pool and a redo log are resized in the background, so wait for them."""
         if setting in STAND_INS:
             wait_for(lambda: self.read(setting) == value and not self._resizing())
         return self.read(setting) == value
 
     def _resizing(self) -> bool:
-        """Whether the pool is; a further change before it is over would be refused with a warning."""
+        """Whether the pool is being resized; until then a further change is refused with a warning."""
         return not re.match("$|Completed|Size did not change", self.resize_status())
 
     def resize_status(self) -> str:
-        """What the server says of the pool's last change of size."""
+        """The server's report on the last resize of the pool."""
         rows = self.rows("SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_resize_status'")
         return str(rows[0][1]) if rows else ""
 
     def set(self, setting: str, value: SettingValue) -> bool:
-        """Whether the server takes a value as it stands."""
+        """Whether the server accepts a value unchanged."""
         with suppress(pymysql.MySQLError):
             self.rows(
                 f"SET GLOBAL {setting} = {value!r}" if isinstance(value, str) else f"SET GLOBAL {setting} = {value:.0f}"
@@ -143,7 +143,7 @@ def connected(server: PrivateServer) -> Iterator[Connected]:
     connected.close()
 
 
-def those_of(identity: Server, *, dynamic: bool | None = None) -> dict[str, Setting]:
+def settings_of(identity: Server, *, dynamic: bool | None = None) -> dict[str, Setting]:
     return {
         name: setting
         for name, setting in SETTINGS.items()
@@ -151,36 +151,36 @@ def those_of(identity: Server, *, dynamic: bool | None = None) -> dict[str, Sett
     }
 
 
-def test_a_server_has_the_settings_that_its_version_is_said_to_have(connected: Connected) -> None:
+def test_a_server_has_the_settings_of_its_version_and_no_others(connected: Connected) -> None:
     printed = connected.printed()
-    assert set(those_of(connected.identity)) == {name for name in SETTINGS if name in printed}
+    assert set(settings_of(connected.identity)) == {name for name in SETTINGS if name in printed}
 
 
-def test_a_server_has_the_defaults_that_its_version_is_said_to_have(connected: Connected, tmp_path: Path) -> None:
+def test_a_server_has_the_defaults_of_its_version(connected: Connected, tmp_path: Path) -> None:
     program = programs.find(connected.server.name)
-    ran = subprocess.run(  # noqa: S603 - a program of the lab
+    help_ = subprocess.run(  # noqa: S603 - a program of the lab
         [*program.command, *datadirs.placement(program, tmp_path), "--verbose", "--help"],
         env={**os.environ, **program.environment},
         capture_output=True,
         text=True,
         check=True,
     )
-    helped = dict(line.split(None, 1) for line in ran.stdout.splitlines() if len(line.split(None, 1)) == 2)
+    defaults = dict(line.split(None, 1) for line in help_.stdout.splitlines() if len(line.split(None, 1)) == 2)
     spelled = {"TRUE": "ON", "FALSE": "OFF", "(No default value)": ""}
     checked = 0
-    for name, setting in those_of(connected.identity).items():
+    for name, setting in settings_of(connected.identity).items():
         default = setting.entry.default.on(connected.identity.family, connected.identity.version)
         assert default is not None, name
         if default == COMPUTED:
             continue
-        text = helped[name.replace("_", "-")].strip()
+        text = defaults[name.replace("_", "-")].strip()
         assert setting.read(spelled.get(text, text)) == default, name
         checked += 1
     assert checked >= 20
 
 
 def test_a_server_agrees_on_what_is_dynamic_and_what_a_session_has_of_its_own(connected: Connected) -> None:
-    for name, setting in those_of(connected.identity).items():
+    for name, setting in settings_of(connected.identity).items():
         error = connected.error(f"SET GLOBAL {name} = @@GLOBAL.{name}")
         assert error == (None if setting.dynamic_on(connected.identity) else ER_INCORRECT_GLOBAL_LOCAL_VAR), name
         if setting.dynamic_on(connected.identity):
@@ -188,22 +188,22 @@ def test_a_server_agrees_on_what_is_dynamic_and_what_a_session_has_of_its_own(co
             assert error == (None if setting.entry.scope == "session" else ER_GLOBAL_VARIABLE), name
 
 
-def test_a_server_takes_the_extremes_and_words_and_nothing_beyond(connected: Connected) -> None:
+def test_a_server_accepts_the_extremes_and_words_and_nothing_beyond(connected: Connected) -> None:
     wrong = []
-    for name, setting in those_of(connected.identity, dynamic=True).items():
+    for name, setting in settings_of(connected.identity, dynamic=True).items():
         if name in NOT_TRIED:
             continue
         if name in BOUNDED_BY:
             assert connected.set(*BOUNDED_BY[name])
         least, most = setting.minimum_on(connected.identity), setting.maximum_on(connected.identity)
-        taken: list[SettingValue] = [bound for bound in (least, most) if bound is not None]
-        taken += setting.words_on(connected.identity)
+        accepted: list[SettingValue] = [bound for bound in (least, most) if bound is not None]
+        accepted += setting.words_on(connected.identity)
         refused: list[SettingValue] = [] if setting.kind == "number" else ["nonsense"]
         refused += [] if not least else [least - 1]
         refused += [] if most is None or name in FURTHER else [most + 1]
-        assert taken
-        wrong += [f"{name} = {value} is not taken" for value in taken if not connected.set(name, value)]
-        wrong += [f"{name} = {value} is taken" for value in refused if connected.set(name, value)]
+        assert accepted
+        wrong += [f"{name} = {value} is refused" for value in accepted if not connected.set(name, value)]
+        wrong += [f"{name} = {value} is accepted" for value in refused if connected.set(name, value)]
     assert wrong == []
 
 
@@ -220,7 +220,7 @@ def test_a_server_lists_no_narrower_range(connected: Connected) -> None:
         pytest.skip("lists no ranges")
     listed = {name.lower(): bounds for name, *bounds in connected.rows(CATALOGUES[connected.identity.family])}
     narrower = []
-    for name, setting in those_of(connected.identity).items():
+    for name, setting in settings_of(connected.identity).items():
         if setting.kind == "number":
             low, high = map(float, listed[name])
             least, most = setting.minimum_on(connected.identity), setting.maximum_on(connected.identity)
@@ -255,7 +255,7 @@ def advised() -> list[Advised]:
 
 
 def possible(connected: Connected, changes: tuple[Change, ...]) -> Iterator[Change]:
-    """Changes from what this server has to the same values, or to what stands in for large ones."""
+    """The same changes on this server, with STAND_INS."""
     for change in changes:
         name, to = change.setting, change.to
         value = STAND_INS.get(name, to)
@@ -268,7 +268,7 @@ def made(connected: Connected, name: str, value: SettingValue) -> Change:
     return change_on(connected.identity, name, connected.read(name), value, most)
 
 
-def test_what_is_advised_is_made_for_the_server_that_it_is_advised_to() -> None:
+def test_a_change_fits_the_server_that_it_is_advised_for() -> None:
     for latest, changes in advised():
         for change in changes:
             before = SETTINGS[change.setting].read(latest.setting(change.setting))
@@ -277,18 +277,18 @@ def test_what_is_advised_is_made_for_the_server_that_it_is_advised_to() -> None:
             assert change == change_on(latest.server, change.setting, before, change.to, most)
 
 
-def test_every_change_that_the_rules_advise_is_taken_and_taken_back(connected: Connected) -> None:
+def test_a_server_accepts_every_advised_change_and_its_rollback(connected: Connected) -> None:
     tried: set[tuple[tuple[str, SettingValue], ...]] = set()
     for _, changes in advised():
-        for change in changes:  # they are advised where there is room for them, which this server may not have
+        for change in changes:  # advised for a server with room for them
             if change.setting in BOUNDED_BY and connected.read(change.setting) is not None:
                 connected.set(*BOUNDED_BY[change.setting])
-        those = [change for change in possible(connected, changes) if change.dynamic]
-        values = tuple((change.setting, change.to) for change in those)
-        if values in tried:  # as with what stands in for large ones
+        dynamic = [change for change in possible(connected, changes) if change.dynamic]
+        values = tuple((change.setting, change.to) for change in dynamic)
+        if values in tried:  # STAND_INS make some alike
             continue
         tried.add(values)
-        for change in those:
+        for change in dynamic:
             assert change.from_ is not None
             for statement in change.apply:
                 connected.rows(statement)
@@ -297,7 +297,7 @@ def test_every_change_that_the_rules_advise_is_taken_and_taken_back(connected: C
             # SET PERSIST wakes what resizes the pool, too. A change that comes before that has looked is lost (3 of 300
             # on a busy MySQL 9.7.4: "Size did not change"), and none was that waited.
             assert connected.becomes(change.setting, change.to), (change, connected.resize_status())
-        for change in reversed(those):
+        for change in reversed(dynamic):
             assert change.from_ is not None
             for statement in change.rollback:
                 connected.rows(statement)
@@ -317,9 +317,9 @@ def persist(connected: Connected, change: Change) -> None:
         assert SETTINGS[change.setting].read(persisted[change.setting]) == change.to, change
 
 
-def test_what_only_a_restart_applies_is_kept_for_it_where_that_can_be(connected: Connected) -> None:
-    """With SET PERSIST_ONLY; not only what rules advise today, and what cannot be persisted is not said to be."""
-    for name, setting in those_of(connected.identity, dynamic=False).items():
+def test_a_server_persists_what_only_a_restart_applies(connected: Connected) -> None:
+    """Every such setting, by SET PERSIST_ONLY; a server refuses those that knowledge.toml has as not persisted."""
+    for name, setting in settings_of(connected.identity, dynamic=False).items():
         change = made(connected, name, another(connected, name))
         assert (change.dynamic, change.apply) == (False, ()), name
         persist(connected, change)
@@ -331,10 +331,8 @@ def test_what_only_a_restart_applies_is_kept_for_it_where_that_can_be(connected:
 
 
 @pytest.mark.parametrize("name", programs.NAMES)
-def test_an_option_file_takes_what_only_a_restart_applies(
-    start_server: Callable[..., PrivateServer], name: str
-) -> None:
-    """All such settings at once, at the rules' values as far as there are any; one start for each value there is."""
+def test_an_option_file_sets_what_only_a_restart_applies(start_server: Callable[..., PrivateServer], name: str) -> None:
+    """All such settings at once, at the rules' values if there are any; one start for each value."""
     server = start_server(name)
     connected = Connected(server)
     lines: dict[str, dict[str, Change]] = {}
@@ -342,7 +340,7 @@ def test_an_option_file_takes_what_only_a_restart_applies(
         for change in possible(connected, changes):
             if not change.dynamic:
                 lines.setdefault(change.setting, {})[change.config] = change
-    for setting in those_of(connected.identity, dynamic=False):
+    for setting in settings_of(connected.identity, dynamic=False):
         if setting not in lines and setting not in NOT_TRIED:
             lines[setting] = {"": made(connected, setting, another(connected, setting))}
     connected.close()
@@ -357,7 +355,7 @@ def test_an_option_file_takes_what_only_a_restart_applies(
 
 
 def another(connected: Connected, name: str) -> SettingValue:
-    """A value to try that a setting does not have."""
+    """A value other than the current one."""
     setting, current = SETTINGS[name], connected.read(name)
     least = setting.minimum_on(connected.identity) or 0
     choices: tuple[SettingValue, ...] = (*setting.words_on(connected.identity), least, 2 * least)
