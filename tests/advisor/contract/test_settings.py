@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from ruamel.yaml import YAML
 
 from advisor.contract.settings import SETTINGS, SettingValue
+from exporter.knowledge import COMPUTED
 from exporter.server import identify
+from tests.advisor.building import capture, captured
 from tests.advisor.building import server as server_of
 
 
@@ -126,3 +129,16 @@ def test_windows_has_its_own_words() -> None:
     assert SETTINGS["innodb_flush_method"].accepts("O_DIRECT", server_of("8.4.5"))
     assert not SETTINGS["innodb_flush_method"].accepts("O_DIRECT", windows)
     assert SETTINGS["innodb_flush_method"].accepts("unbuffered", windows)
+
+
+@pytest.mark.parametrize("name", ["mysql-5.7/idle", "mysql-8.0/idle"])
+def test_a_recorded_server_has_the_settings_and_defaults_of_its_version(name: str) -> None:
+    """Of servers that the lab has recordings of, and no packages."""
+    latest = captured(name).latest
+    options = YAML(typ="safe").load(capture(name).with_name("note.yaml"))["options"]
+    for setting in SETTINGS.values():
+        value = setting.read(latest.setting(setting.name))
+        assert (value is not None) == setting.exists_on(latest.server), setting.name
+        default = setting.entry.default.on(latest.server.family, latest.server.version)
+        if value is not None and default != COMPUTED and setting.name.replace("_", "-") not in options:
+            assert value == default, setting.name
