@@ -30,6 +30,11 @@ class SweptQuantity(Frozen):
     unit: str
     now: Number = Field(description="As measured, or by the model where it cannot be measured.")
     predicted: tuple[Number, ...] = Field(description="One for each of the values.")
+    most: tuple[Number, ...] | None = Field(
+        None,
+        description="The most with each of the values, which advice chooses by: scanned tables grow by a twentieth, the"
+        " pool has fewer pages for them, and accesses are any that explain the value now. Null where not simulated.",
+    )
     error: Number | None = Field(
         None, description="What the predicted values may be off, relative to the value now. Null where not known."
     )
@@ -105,8 +110,8 @@ def _answered(model: PoolModel, questions: Mapping[float, Mapping[str, float]], 
     """The values that there is time for; the model keeps what it predicts."""
     for value, changes in questions.items():
         try:
-            model.reads(changes)
             model.predict(changes)
+            _most(model, changes)
         except Unanswerable as error:
             if error.lacks != "time" or model.until is None:
                 raise
@@ -114,6 +119,14 @@ def _answered(model: PoolModel, questions: Mapping[float, Mapping[str, float]], 
         yield value
         if model.until is None:
             model.until = time.thread_time() + seconds
+
+
+def _most(model: PoolModel, changes: Mapping[str, float]) -> Reads:
+    """The most reads after some changes; those to expect where nothing changes, or the miss curve answers."""
+    likeliest = model.reads(changes)
+    if not changes or model.size(changes) is not None:
+        return likeliest
+    return max((likeliest, *model.strained(changes)), key=lambda reads: reads.all)
 
 
 def _sweep(
@@ -127,6 +140,7 @@ def _sweep(
     reads = [model.reads(changes) for changes in questions.values()]
     left = [model.predict(changes).others for changes in questions.values()]
     sizes = [size for value in questions if (size := model.size({**beside, setting: value})) is not None]
+    most = None if sizes else [_most(model, changes) for changes in questions.values()]
     error = max((size.error for size in sizes), default=deviation(model, now.all, by_model.rates.read))
     per_second = "pages per second"
     return Sweep(
@@ -138,7 +152,7 @@ def _sweep(
         set={name: tidy(value) for name, value in beside.items()},
         values=tuple(map(tidy, questions)),
         left_out=left_out,
-        objects=tuple(_tables(model, reads)),
+        objects=tuple(_tables(model, reads, most)),
         others=SweptQuantity(
             quantity=LEFT, unit="pages", now=round(by_model.others), predicted=tuple(map(round, left))
         ),
@@ -153,6 +167,7 @@ def _sweep(
             unit=per_second,
             now=_number(now.all),
             predicted=tuple(_number(then.all) for then in reads),
+            most=None if most is None else tuple(_number(then.all) for then in most),
             error=tidy(error),
         ),
         confidence=round(min((size.confidence for size in sizes), default=model.confidence), 3),
@@ -160,8 +175,9 @@ def _sweep(
     )
 
 
-def _tables(model: PoolModel, reads: Sequence[Reads]) -> Iterator[SweptTable]:
+def _tables(model: PoolModel, reads: Sequence[Reads], most: Sequence[Reads] | None) -> Iterator[SweptTable]:
     now, by_model, then = model.per_pass(model.reads({})), model.predict({}).rates, [*map(model.per_pass, reads)]
+    at_worst = None if most is None else [*map(model.per_pass, most)]
     for name, scan in model.today.scans.items():
         yield SweptTable(
             subject=scan.subject,
@@ -169,6 +185,7 @@ def _tables(model: PoolModel, reads: Sequence[Reads]) -> Iterator[SweptTable]:
             unit="pages",
             now=_number(now[name]),
             predicted=tuple(_number(per_pass[name]) for per_pass in then),
+            most=None if at_worst is None else tuple(_number(per_pass[name]) for per_pass in at_worst),
             error=tidy(deviation(model, now[name], by_model.per_pass[name])),
         )
 

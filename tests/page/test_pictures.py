@@ -130,6 +130,21 @@ def test_what_if_says_what_the_model_answers(replaying: Listening, page: Page) -
     )
 
 
+def test_what_if_draws_the_margin_that_the_advice_keeps(replaying: Listening, page: Page) -> None:
+    sliders = whatif(page)
+    expect(sliders.locator(".whatif-margin")).to_contain_text("the margin that advice keeps")
+    expect(sliders.locator(".whatif-first .plot-band").first).to_be_attached()
+    swept = replaying.post("/whatif/sweep", json={"setting": SETTING, "values": [60]}).json()
+    [orders] = swept["objects"]
+    number = swept["values"].index(60)
+    assert orders["predicted"][number] == 0 < orders["most"][number]
+    slider = sliders.get_by_role("slider")
+    slider.fill(str(number))
+    expect(sliders.get_by_role("img").first).to_have_accessible_name(
+        re.compile(rf"0 then, at most {orders['most'][number]:,}")
+    )
+
+
 def test_a_refusal_of_the_model_is_told_in_words(replaying: Listening, visitor: Visitor) -> None:
     page = visitor.open(replaying.url, harmless="/whatif/sweep")
     ready(page)

@@ -40,7 +40,7 @@ const Effects = ({ sweep, index, pageSize }) => {
 
 const sentence = (caption, objects, sweep, index) => {
   const range = `${sweep.setting} from ${value(sweep.values[0], sweep.unit)} to ${value(sweep.values.at(-1), sweep.unit)}`;
-  const lines = objects.map((object) => `${nameOf(object)}: ${number(object.now)} now, ${number(object.predicted[index])} then; over the range`
+  const lines = objects.map((object) => `${nameOf(object)}: ${number(object.now)} now, ${number(object.predicted[index])} then${object.most ? `, at most ${number(object.most[index])}` : ""}; over the range`
     + ` from ${number(Math.min(...object.predicted))} to ${number(Math.max(...object.predicted))}.`);
   return [`${caption}, by ${range}.`, ...lines].join(" ");
 };
@@ -56,6 +56,11 @@ const Picture = ({ caption, objects, sweep, index, first, lowest }) => {
     { x: now / last, y: object.now, kind: "now", title: `now ${number(object.now)}` },
     { x: index / last, y: object.predicted[index], kind: "then", title: `then ${number(object.predicted[index])}` },
   ]);
+  const [margined] = shown.filter(({ most }) => most);
+  const band = margined && [
+    ...margined.most.map((value, step) => [step / last, value]),
+    ...margined.predicted.map((value, step) => [step / last, value]).reverse(),
+  ];
   const lane = (kind, at, what) => ({ kind, x: at / last, text: first ? `${what} ${value(sweep.values[at], sweep.unit)}` : "" });
   const lanes = [lane("lane-now", now, "now"), ...(index === now ? [] : [lane("lane-then", index, "then")])];
   const ticks = !lowest ? [] : sweep.values.map((tick, step) => ({
@@ -63,8 +68,10 @@ const Picture = ({ caption, objects, sweep, index, first, lowest }) => {
   }));
   return html`<figure class=${`whatif-picture ${first ? "whatif-first" : ""} ${lowest ? "whatif-last" : ""}`}>
     <figcaption>${caption}</figcaption>
-    <${Plot} label=${sentence(caption, objects, sweep, index)} lines=${lines} lanes=${lanes} dots=${dots} ticks=${ticks} height=${first ? 120 : 80} />
+    <${Plot} label=${sentence(caption, objects, sweep, index)} lines=${lines} band=${band} lanes=${lanes} dots=${dots} ticks=${ticks} height=${first ? 120 : 80} />
     ${shown.length > 1 && html`<${PlotKey} lines=${lines} />`}
+    ${first && band && html`<ul class="plot-key whatif-margin" aria-hidden="true"><li><svg class="chart-sample" width="26" height="12"><rect class="plot-band" width="26" height="12" /></svg>
+      the margin that advice keeps: tables a twentieth larger, fewer pages of the pool for them</li></ul>`}
     ${objects.length > LINES && html`<p class="pic-quiet">… and ${objects.length - LINES} more in the table below</p>`}
   </figure>`;
 };

@@ -8,12 +8,14 @@ from itertools import pairwise
 import pytest
 
 from advisor.contract.recommendation import Number
+from advisor.facts import facts
 from advisor.pool.errors import Refused, Unanswerable
 from advisor.pool.fitting import Loads
+from advisor.pool.model import PoolModel
 from advisor.pool.ranges import POINTS, ranges, spread
 from advisor.pool.settings import SETTINGS_OF_MODEL, values_as_set
 from advisor.pool.sweep import Sweep, sweep
-from advisor.pool.trials import LEFT
+from advisor.pool.trials import LEFT, best
 from advisor.pool.what_if import what_if
 from tests.advisor.building import RECORDING, captured
 
@@ -61,6 +63,21 @@ def test_a_sweep_spreads_over_the_range_with_the_value_now_among_it() -> None:
     assert (swept.unit, swept.others.quantity) == ("percent", LEFT)
     assert at(swept, 75)["shop.orders"] == 0
     assert swept.objects[0].error == 0.01
+
+
+def test_a_sweep_has_the_margin_that_the_choice_keeps() -> None:
+    window, loads = captured(RECORDING), Loads()
+    model = PoolModel(window, facts(window), loads)
+    advised = best(model, PCT)
+    swept = sweep(window, PCT, values=[advised, advised - 1], seconds=math.inf, loads=loads)
+    [orders] = swept.objects
+    assert orders.most is not None
+    assert swept.reads.most is not None
+    by_value = dict(zip(swept.values, zip(orders.predicted, orders.most, strict=True), strict=True))
+    assert by_value[advised] == (0, 0)
+    assert by_value[advised - 1][0] == 0 < by_value[advised - 1][1]
+    assert all(most >= predicted for predicted, most in by_value.values())
+    assert swept.others.most is swept.other_reads.most is sweep(window, SIZE, points=2).reads.most is None
 
 
 def test_a_sweep_beside_other_settings_has_their_values_in_all_predictions() -> None:
