@@ -24,9 +24,6 @@ class IoFacts:
     through_page_cache: bool | None = maybe(
         "Whether reads and writes of data files go through the operating system's page cache."
     )
-    page_cache_setting: str | None = maybe(
-        "Name of the setting that says so: innodb_flush_method, or innodb_data_file_buffering on MariaDB 11."
-    )
     pages_read: float | None = maybe("Pages that the buffer pool read from data files.", unit="pages")
     pages_written: float | None = maybe("Pages that the buffer pool wrote to data files.", unit="pages")
     pages_written_per_second: float | None = maybe("Pages that the buffer pool wrote to data files.", unit="pages/s")
@@ -76,7 +73,6 @@ def io(window: Window) -> IoFacts:
     )
     return IoFacts(
         through_page_cache=through_page_cache(latest),
-        page_cache_setting=_page_cache_setting(latest),
         pages_read=window.delta(over_pools("pages_read")),
         pages_written=written,
         pages_written_per_second=ratio(written, window.seconds),

@@ -27,12 +27,12 @@ def memory_mib(pid: int, field: MemoryField = "VmRSS") -> float | None:
     return int(match[1]) / 1024 if match else None
 
 
-def io_bytes(pid: int, field: Literal["rchar", "read_bytes"]) -> int:
-    """Bytes that a process has read so far: by system calls, or from the disk (proc_pid_io(5)).
+def bytes_read(pid: int) -> int:
+    """Bytes that a process has read so far by system calls (rchar of proc_pid_io(5)).
 
     Raises:
         OSError: It has ended.
         ValueError: It is ending.
     """
     lines = Path(f"/proc/{pid}/io").read_text(encoding="ascii").splitlines()
-    return int(dict(line.split(": ") for line in lines)[field])
+    return int(dict(line.split(": ") for line in lines)["rchar"])

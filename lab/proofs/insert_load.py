@@ -14,7 +14,7 @@ from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, look_up_keys, 
 from lab.harness.measure import PAGES, Counters, Figures, in_turn, innodb_metric, measure, per, wait_until
 from lab.harness.watch import watch
 from lab.harness.workloads import SCHEMA, BackgroundLoad, ask, insert_rows
-from lab.processes.usage import io_bytes
+from lab.processes.usage import bytes_read
 from lab.proofs.proof import ComparedFigure
 from lab.servers import PrivateServer
 from lab.servers.server import NO_OPTIONS
@@ -163,12 +163,12 @@ def shut_down_slowly(server: PrivateServer, options: Mapping[str, str] = NO_OPTI
     `COUNTED_READS`.
     """
     execute(server, "SET GLOBAL innodb_fast_shutdown = 0")
-    before = last = io_bytes(server.pid, "rchar")
+    before = last = bytes_read(server.pid)
     began = time.monotonic()
     os.kill(server.pid, signal.SIGTERM)
     while server.running():
         try:
-            last = max(last, io_bytes(server.pid, "rchar"))
+            last = max(last, bytes_read(server.pid))
         except (OSError, ValueError):  # it has ended, or is ending
             break
         time.sleep(0.002)

@@ -37,6 +37,12 @@ def test_findings_go_by_severity_then_confidence_then_name(make_rule: MakeRule) 
     assert verdicts(advised(TWO, *reversed(rules)))[0] == expected
 
 
+@pytest.mark.parametrize("name", ["mysql-8.0/idle", "mysql-8.0/warm-pool", "mysql-5.6/idle", "mysql-5.6/warm-pool"])
+def test_no_advice_rests_on_a_default_alone(name: str) -> None:
+    """These read through the page cache, as MySQL does by default before 8.4, and their pools hold all they need."""
+    assert advised(captured(name)).recommendations == ()
+
+
 def test_the_same_window_gives_the_same_bytes() -> None:
     texts = {advised(captured("mysql-9.7/repeated-scan")).model_dump_json(by_alias=True) for _ in range(3)}
     assert len(texts) == 1

@@ -159,7 +159,7 @@ async def test_names_of_nothing_are_refused(read: Fleet) -> None:
     assert (await read.http.get("/fleet", headers={"Accept": "image/png"})).status_code == 406
     for path in ("/whatif", "/-/reload", "/fleet"):  # it has nothing to ask or to reload
         assert (await read.http.post(path)).status_code in {404, 405}
-    unfound = (await read.http.get("/advise", params={"rule": "double-buffering"})).json()
+    unfound = (await read.http.get("/advise", params={"rule": "parallel-read-threads-over-cores"})).json()
     assert unfound["findings"] == []
 
 
