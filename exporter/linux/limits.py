@@ -58,8 +58,7 @@ def cpu(root: Path, pid: int) -> Cpu | None:
 def memory(root: Path, pid: int) -> Memory | None:
     """Memory of a process: the minimum of the machine's and of the limits of its cgroup and the cgroups above.
 
-    None if the process is in a cgroup that cannot be read. Inactive file pages of cgroups count as available: the
-    kernel reclaims them first.
+    None if the process is in a cgroup that cannot be read.
     """
     groups = _groups(root, pid, "memory")
     machine = files.fields(root / "proc/meminfo")
@@ -128,13 +127,19 @@ def _used(root: Path, pid: int, groups: Sequence[Path], level: int) -> float | N
 
 
 def _room(group: Path, limit: int) -> int | None:
-    """Bytes that a cgroup can still use."""
-    used = files.integer(group / "memory.current")
-    name = "inactive_file"
+    """Bytes that a cgroup can still use: those it does not use, and its pages of files that no process maps.
+
+    The kernel reclaims such pages, active or not, before it refuses memory. MemAvailable counts both kinds too
+    (meminfo in Documentation/filesystems/proc.rst). Pages that a server reads again and again through the page cache
+    are active.
+    """
+    used, names = files.integer(group / "memory.current"), ("active_file", "inactive_file", "file_mapped")
     if used is None:
-        used, name = files.integer(group / "memory.usage_in_bytes"), "total_inactive_file"
-    inactive = files.whole(files.fields(group / "memory.stat").get(name))
-    return None if used is None else limit - used + (inactive or 0)
+        used = files.integer(group / "memory.usage_in_bytes")
+        names = ("total_active_file", "total_inactive_file", "total_mapped_file")
+    stat = files.fields(group / "memory.stat")
+    active, inactive, mapped = (files.whole(stat.get(name)) or 0 for name in names)
+    return None if used is None else limit - used + max(0, active + inactive - mapped)
 
 
 def _kib(value: str | None) -> int | None:

@@ -15,13 +15,14 @@ from exporter.collectors import machine
 from exporter.collectors.base import SourceUnavailable
 from exporter.collectors.machine import MACHINE, Machine
 from exporter.connection.target import Peer, Target, from_dsn
-from exporter.linux import process
+from exporter.linux import files, process
 from exporter.recording.file import Recorder, replay
 from exporter.rows import Rows
 from exporter.sampling.collector_run import CollectorRun
 from exporter.sampling.sampler import Sampler
 from exporter.server import identify
 from exporter.snapshot import ConfiguredMachine, Snapshot
+from lab.harness.workloads import make_table, scan
 from lab.servers import PrivateServer
 from tests.exporter.exposition import exposed
 from tests.exporter.trees import Tree
@@ -229,29 +230,50 @@ async def test_cores_are_those_of_the_server_and_not_the_sidecars(server: Privat
 
 
 @contextmanager
-def quota(cores: float) -> Iterator[Path]:
-    """A cgroup of version 1 with a quota of so many cores, if this machine allows one."""
-    group = Path("/sys/fs/cgroup/cpu", f"innodb-advisor-test-{os.getpid()}")
+def control_group(controller: str, **limits: int) -> Iterator[Path]:
+    """A cgroup of version 1 with these limits, if this machine allows one."""
+    group = Path("/sys/fs/cgroup", controller, f"innodb-advisor-test-{os.getpid()}")
     try:
         group.mkdir()
     except OSError:
         pytest.skip("no cgroup of version 1 can be made here")
     try:
-        (group / "cpu.cfs_quota_us").write_text(f"{round(cores * 100_000)}")
-        (group / "cpu.cfs_period_us").write_text("100000")
+        for name, limit in limits.items():
+            (group / f"{controller}.{name}").write_text(f"{limit}")
         yield group
     finally:
         group.rmdir()
 
 
 async def test_a_quota_given_to_a_real_server_while_it_runs_is_seen(start_server: StartServer, watch: Watch) -> None:
-    with quota(0.5) as group:
+    with control_group("cpu", cfs_quota_us=50_000, cfs_period_us=100_000) as group:
         server = start_server("mariadb-11.8")
         (group / "cgroup.procs").write_text(str(server.pid))
         section = (await watch(server).collect())[MACHINE]
         server.stop()
     assert section is not None
     assert (section.cores, section.cores_source) == (0.5, "cgroup cpu.cfs_quota_us")
+
+
+async def test_what_the_page_cache_holds_of_a_real_servers_tables_is_available(
+    start_server: StartServer, watch: Watch
+) -> None:
+    """MySQL 5.6 reads through the page cache. What it reads there twice becomes active."""
+    with control_group("memory", limit_in_bytes=GIB) as group:
+        server = start_server("mysql-5.6", innodb_buffer_pool_size="8M")
+        (group / "cgroup.procs").write_text(str(server.pid))
+        with server.connect() as connection:
+            make_table(connection, "orders", 2000)
+            for _ in range(3):
+                scan(connection, "orders")
+        section = (await watch(server).collect())[MACHINE]
+        stat = files.fields(group / "memory.stat")
+        server.stop()
+    active, anonymous = (int(stat[f"total_{name}"]) for name in ("active_file", "rss"))
+    assert active > 2000 * 8_192
+    assert section is not None
+    assert section.memory_source == "cgroup memory.limit_in_bytes"
+    assert (section.memory_available_bytes or 0) > GIB - anonymous - active / 2
 
 
 @asynccontextmanager

@@ -69,8 +69,8 @@ def test_a_quota_above_the_machines_cores_is_none(tree: Tree) -> None:
     assert getattr(limits.cpu(tree.root, 42), "source", None) == "cpu affinity"
 
 
-def test_memory_of_version_2_counts_inactive_files_as_free(tree: Tree) -> None:
-    stat = f"anon 1\ninactive_anon 3\nactive_file 5\ninactive_file {GIB}\n"
+def test_pages_of_files_are_available_unless_a_process_maps_them(tree: Tree) -> None:
+    stat = f"anon 1\nfile_mapped 4096\ninactive_anon 3\nactive_file {GIB // 2}\ninactive_file {GIB // 2 + 4096}\n"
     version_2(tree, "/db", memory_max=f"{4 * GIB}\n", memory_current=f"{3 * GIB}\n", memory_stat=stat)
     assert limits.memory(tree.root, 42) == limits.Memory(4 * GIB, "cgroup memory.max", 2 * GIB)
 
@@ -108,7 +108,8 @@ def version_1(tree: Tree) -> None:
     tree.write("sys/fs/cgroup/cpuacct/docker/db/cpuacct.usage", "1500000000\n")
     tree.write("sys/fs/cgroup/memory/docker/db/memory.limit_in_bytes", f"{2 * GIB}\n")
     tree.write("sys/fs/cgroup/memory/docker/db/memory.usage_in_bytes", f"{GIB}\n")
-    tree.write("sys/fs/cgroup/memory/docker/db/memory.stat", f"inactive_file 7\ntotal_inactive_file {GIB // 2}\n")
+    stat = f"inactive_file 7\ntotal_mapped_file 0\ntotal_inactive_file 4096\ntotal_active_file {GIB // 2 - 4096}\n"
+    tree.write("sys/fs/cgroup/memory/docker/db/memory.stat", stat)
     tree.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n")
 
 
