@@ -118,11 +118,14 @@ def test_parallel_readers_promote_nothing_and_a_serial_scan_all_that_they_left(p
 
 @of(COUNTED)
 def test_a_lookup_promotes_a_page_that_parallel_readers_have_read_before(played: PlayedScenario) -> None:
-    """The behaviour parallel_read_is_an_access; before it, the first lookup of a page promoted nothing."""
+    """The behaviour parallel_read_is_an_access; before it, the first lookup of a page promoted nothing.
+
+    Which pages are still there for the lookups is up to the order of the readers, so the numbers are near, not equal.
+    """
     *_, lookups = played.passes
     for predicted in (page_exact(played)[-1], served(played)[-1]):
         assert predicted.made_young > 0
-        assert predicted.made_young == pytest.approx(lookups.made_young, abs=OWN_PAGES)
+        assert predicted.made_young == pytest.approx(lookups.made_young, rel=0.2)
 
 
 @pytest.mark.xdist_group("lru mysql-9.7")

@@ -95,16 +95,6 @@ async def _known(client: ScrapedSidecars) -> Mapping[ServerKey, InventoryEntry]:
     return servers
 
 
-async def test_a_setting_that_is_an_empty_text_goes_back_to_it() -> None:
-    name = "mysql-5.6/counted-without-index"
-    _, verdict_of = await read(fleet_of(name))
-    [verdict] = verdict_of.values()
-    assert {finding.fingerprint: reports.essence(finding) for finding in verdict.findings} == {
-        recommendation.fingerprint: reports.essence(recommendation) for recommendation in seen(name)[1].recommendations
-    }
-    assert "" in {change.from_ for finding in verdict.findings for change in finding.changes}
-
-
 async def test_every_rule_that_is_undecided_says_what_it_lacks() -> None:
     name = next(name for name in FEW if seen(name)[1].blind)
     _, verdict_of = await read(fleet_of(name))
