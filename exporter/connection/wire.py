@@ -22,6 +22,8 @@ _LOGIN = 64 << 10
 """Bytes of a whole login: the greeting, a switch of the plugin and a public key are less than 4 KiB."""
 _VALUE = 40
 """Bytes that a value takes in memory at least, with its place in a row: an answer's bound limits its values, too."""
+_FEW_READS = 200
+"""Of what comes beside rows: the login, columns, and the ends of both."""
 _CHUNK = 64 << 10
 """Bytes that are taken at once: as many as asyncio holds before it stops to receive."""
 _PAUSE = 512
@@ -72,18 +74,18 @@ class _Reader:
     def __init__(self, stream: asyncio.StreamReader, address: str) -> None:
         self._stream = stream
         self._address = address
-        self._reads = 0
         self._chunk, self._at = b"", 0
         self.begin(_LOGIN)
 
     def begin(self, bound: int) -> None:
-        """A new answer begins, of so many bytes at most."""
+        """A new answer begins, of so many bytes at most. A row or column is two reads, and takes far more memory."""
         self._bound = self._left = bound
+        self._reads = bound // _VALUE + _FEW_READS
 
     async def readexactly(self, size: int) -> bytes:
         self._left -= size
-        self._reads += 1
-        if self._left < 0:
+        self._reads -= 1
+        if self._left < 0 or self._reads < 0:
             raise ServerError(f"the answer of {self._address} is longer than {self._bound >> 10:,} KiB")
         if self._reads % _PAUSE == 0:
             await asyncio.sleep(0)

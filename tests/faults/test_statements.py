@@ -108,7 +108,7 @@ def test_a_server_receives_exactly_these_statements(
 ) -> None:
     who = account(server)
     log = tmp_path / "general.log"
-    [(usual,)] = ask(server, "SELECT PrivateServerGLOBAL.general_log_file")
+    [(usual,)] = ask(server, "SELECT @@GLOBAL.general_log_file")
     ask(server, f"SET GLOBAL general_log_file = '{log}'", "SET GLOBAL general_log = ON")
     try:
         guard = guarded(server, login=who)
