@@ -25,7 +25,6 @@ from exporter.exposition import Sample, Spec, assemble
 log = logging.getLogger(__name__)
 
 PATH = "/api/v2/alerts"
-RESEND_SECONDS = 60.0
 CAPACITY, FLEET_CAPACITY = 1000, 50_000
 """Alerts in a queue at most: of a server, and ten for each of 5,000 servers."""
 BATCH = 64

@@ -31,7 +31,6 @@ from advisor.rules.rulebook import Rulebook
 
 _FORMS = (JSON, HTML)
 _STARTING = "the first reading of the fleet is not done yet"
-_AWAY = "Prometheus is away since 2026-11-23 08:00:00 UTC: cannot connect to 127.0.0.1:9090: Connection refused"
 _LINKS = {"/fleet": "fleet", "/docs": "API"}
 _NAMED = 3
 """Servers that an error names at most."""

@@ -28,7 +28,7 @@ class RuleTrial:
         remembered: The memory of days that the rule gets; None for none.
         following: The rule's advice, executed.
         folklore: Folklore's statements or option lines that were followed.
-        was_silent: Whether the rule was silent, or changed nothing, since the last statements.
+        was_silent: Whether the rule was silent since the last statements.
         before: The lab's figures before advice, and whatever else the texts of its proof name.
         after: The figures after the advice, or folklore, was followed.
         evidence: The numbers of the first finding's evidence, and as ``now`` the current value of its effect.
@@ -90,13 +90,6 @@ class RuleTrial:
         """Check that the rule is silent."""
         for finding in self.recommendations(seen):
             raise NotShown(f"{self._rule.id} is not silent: {finding.summary}")
-        self.was_silent = True
-
-    def changes_nothing(self, seen: Sequence[Snapshot]) -> None:
-        """For a counter-proof: check that the rule fires, but changes no setting."""
-        finding = self.fires(seen)
-        if finding.changes:
-            raise NotShown(f"{self._rule.id} would change {finding.changes[0].setting}: {finding.summary}")
         self.was_silent = True
 
     def follow(self, **by_hand: str) -> None:

@@ -135,6 +135,22 @@ async def test_a_sidecar_that_tells_no_values_has_findings_without_sql(server: o
     assert note in finding.notes[1]
 
 
+async def test_a_setting_that_is_an_empty_text_goes_back_to_it() -> None:
+    """innodb_flush_method of MySQL 5.6, where nobody set it."""
+    key = IDENTITY.server({"instance": "db:9747"})
+    assert key
+    known = InventoryEntry(key, Source.VERDICT, identify({"version": "5.6.24"}), judged_at=AT)
+    words = Metric("innodb_advisor_recommendation_info", "", "gauge")
+    labels = {"rule": "warmup-disabled", "subject": "", "from": "", "value": "O_DIRECT", "fingerprint": ""}
+    words.add_sample(words.name, {**labels, "setting": "innodb_flush_method"}, 1.0)
+    client = ScrapedSidecars({"db:9747": [*_one(setting="innodb_flush_method"), words]})
+    verdict_of, _ = await verdicts(reader(client), {key: known}, RULES)
+    [finding] = verdict_of[key].findings
+    assert [(change.setting, change.from_, change.to) for change in finding.changes] == [
+        ("innodb_flush_method", "", "O_DIRECT")
+    ]
+
+
 async def test_a_cloud_service_has_its_own_place_for_changes() -> None:
     name = "mysql-9.7/repeated-scan"
     client = fleet_of(name)
