@@ -85,8 +85,10 @@ class _Reader:
     async def readexactly(self, size: int) -> bytes:
         self._left -= size
         self._reads -= 1
-        if self._left < 0 or self._reads < 0:
+        if self._left < 0:
             raise ServerError(f"the answer of {self._address} is longer than {self._bound >> 10:,} KiB")
+        if self._reads < 0:
+            raise ServerError(f"the answer of {self._address} has too many rows or columns")
         if self._reads % _PAUSE == 0:
             await asyncio.sleep(0)
         if len(self._chunk) - self._at < size:
