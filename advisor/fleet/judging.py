@@ -100,8 +100,8 @@ def judge(
     for rule in asked:
         for evaluation in _evaluated(evaluator, rule, window):
             certain = _certain(evaluation, window, rule, source)
-            if certain is not evaluation and isinstance(certain.verdict, Recommendation):
-                notes[certain.verdict.fingerprint] = (_ESTIMATED,)
+            if certain is not evaluation and certain.finding is not None:
+                notes[certain.finding.fingerprint] = (_ESTIMATED,)
             evaluations.append(certain)
     wants_tables = False
     if before is None:
@@ -109,7 +109,7 @@ def judge(
         curable = _curable(evaluations, coming)
         # The tables would not cure the other rules: these name what else is missing.
         evaluations = [
-            evaluation for evaluation in evaluations if evaluation.rule in curable or _lack(evaluation) not in coming
+            evaluation for evaluation in evaluations if evaluation.rule in curable or evaluation.lacks not in coming
         ]
         wants_tables = bool(curable)
     verdicts = advice(evaluations, window, suppressions)
@@ -141,16 +141,12 @@ def _open(
     return asked, [evaluation for evaluation in trace if evaluation.rule not in names]
 
 
-def _lack(evaluation: Evaluation) -> str | None:
-    return evaluation.verdict.lacks if isinstance(evaluation.verdict, Blind) else None
-
-
 def _curable(evaluations: Sequence[Evaluation], coming: frozenset[str]) -> set[str]:
     """The rules that lack nothing but the sections that are coming."""
     lacks: dict[str, set[str]] = {}
     for evaluation in evaluations:
-        if (lack := _lack(evaluation)) is not None:
-            lacks.setdefault(evaluation.rule, set()).add(lack)
+        if evaluation.lacks is not None:
+            lacks.setdefault(evaluation.rule, set()).add(evaluation.lacks)
     return {rule for rule, names in lacks.items() if names <= coming}
 
 
@@ -165,7 +161,7 @@ def _evaluated(evaluator: Evaluator, rule: Rule, window: Window) -> Iterator[Eva
     """The evaluations of a rule; where it is blind, also for want of collectors that its list takes."""
     evaluations = [*evaluator.evaluations(rule)]
     yield from evaluations
-    if any(isinstance(evaluation.verdict, Blind) for evaluation in evaluations):
+    if any(evaluation.lacks is not None for evaluation in evaluations):
         for name in _OF_LIST.get(rule.file.for_each or "", ()):
             outcome = window.latest.outcomes.get(name)
             if outcome is not None and outcome.failure in _SHUT:
@@ -237,9 +233,8 @@ def _certain(evaluation: Evaluation, window: Window, rule: Rule, source: Source)
 
     Rows from mysqld_exporter's series are estimates: information_schema.TABLES keeps them for a day.
     """
-    finding = evaluation.verdict
     estimated = source is Source.MYSQLD_EXPORTER and window.latest[INDEX_SIZES] is not None
-    if not estimated or not isinstance(finding, Recommendation):
+    if not estimated or evaluation.finding is None:
         return evaluation
     others = [_with_rows(window, factor) for factor in (_ROW_ERROR, 1.0 / _ROW_ERROR)]
     if not all(_finds(rule, other, evaluation.subject) for other in others):
@@ -248,8 +243,7 @@ def _certain(evaluation: Evaluation, window: Window, rule: Rule, source: Source)
     values = _values(rule, window, evaluation.subject)
     if all(_values(rule, other, evaluation.subject) == values for other in others):
         return evaluation
-    less = finding.model_copy(update={"confidence": round(finding.confidence / 2, 3)})
-    return replace(evaluation, verdict=less)
+    return evaluation.with_finding(confidence=round(evaluation.finding.confidence / 2, 3))
 
 
 def _with_rows(window: Window, factor: float) -> Window:
@@ -272,7 +266,7 @@ def _finds(rule: Rule, window: Window, subject: Mapping[str, str]) -> bool:
     """Whether the rule finds something at a subject, as far as no model has to answer."""
     evaluator = Evaluator([rule], window, models=False)
     return any(
-        isinstance(evaluation.verdict, Recommendation) or _lack(evaluation) == NO_MODEL
+        evaluation.finding is not None or evaluation.lacks == NO_MODEL
         for evaluation in evaluator.evaluations(rule, lambda item: item == subject)
     )
 
