@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Coroutine
@@ -11,8 +12,13 @@ from typing import Any, Self
 
 from lab.processes.ports import HOST, free_port
 
-_SOCKET_SECONDS = 0.05
-"""In which the event loop takes a connection that just comes, and closes the sockets of cancelled calls."""
+
+async def stop_accepting(server: asyncio.Server) -> None:
+    """Close a server's listeners. asyncio would leave a connection open that it took before and makes afterwards."""
+    for listener in server.sockets:
+        asyncio.get_running_loop().remove_reader(listener)
+    await asyncio.sleep(0)  # what was taken is made
+    server.close()
 
 
 class BackgroundServer(ABC):
@@ -41,9 +47,7 @@ class BackgroundServer(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.refuse()
-        self._run(asyncio.sleep(_SOCKET_SECONDS))
-        self.drop()
-        self._run(asyncio.sleep(_SOCKET_SECONDS))
+        self._run(_end_others())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -61,7 +65,7 @@ class BackgroundServer(ABC):
 
         async def close() -> None:
             if self._listener is not None:
-                self._listener.close()
+                await stop_accepting(self._listener)
                 self._listener = None
 
         self._run(close())
@@ -88,11 +92,18 @@ class BackgroundServer(ABC):
         call = asyncio.ensure_future(self._call(reader, writer))
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
+        # Not by the call itself: one that is cancelled before it begins never runs.
+        call.add_done_callback(lambda _: writer.transport.abort())
 
     async def _call(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):  # the other side has gone
             await self.serve(reader, writer)
-        except (OSError, asyncio.IncompleteReadError):
-            pass  # the other side has gone
-        finally:
-            writer.transport.abort()
+
+
+async def _end_others() -> None:
+    """Cancel all else that the event loop does, a connection that is being accepted included."""
+    while others := asyncio.all_tasks() - {asyncio.current_task()}:
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.sleep(0)  # aborted transports close their sockets

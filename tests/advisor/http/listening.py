@@ -12,6 +12,7 @@ from uvicorn.server import ServerState
 
 from advisor.http.server import Connection, configured, listen
 from advisor.http.web_settings import WebSettings
+from lab.processes.background_server import stop_accepting
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -49,7 +50,7 @@ async def listening(app: Any, web: WebSettings | None = None) -> AsyncIterator[L
     try:
         yield Listener(server.sockets[0].getsockname()[1], state)
     finally:
-        server.close()
+        await stop_accepting(server)
         for connection in list(state.connections):
             connection.transport.abort()
         for task in state.tasks:
