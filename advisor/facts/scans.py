@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from advisor.facts.base import TableFacts, count_seconds, counts_of, fact, file_reads, maybe, over_pools, ratio
 from advisor.facts.key_order import may_be_in_order, read_in_order, rows_in_order
@@ -62,8 +64,8 @@ class ScanFacts(TableFacts):
         "Pages read from the table's data file in the window, per scan.", unit="pages"
     )
     pages_read_last_pass: float | None = maybe(
-        "Pages read from the table's data file per scan, over the newest part of the window that holds a whole "
-        "scan; at most `pages`, which a scan reads once. Effects start from it.",
+        "Pages read from the table's data file by the newest whole scan, without those of a scan under way; at most "
+        "`pages`, which a scan reads once. Effects start from it.",
         unit="pages",
     )
     sharers: float = fact(
@@ -219,7 +221,8 @@ def _counted(window: Window, scanned: _Scan) -> ScanFacts:
     parallel = passes.counts if window.latest.server.parallel_read and threads != 1 else 0.0
     # Without instruments, no source counts the pages that parallel readers read.
     counted = not parallel or window.latest.server.has("parallel_readers_instrumented")
-    read, last = (_pages_from_file(window, table), _last_pass(window, scanned, passes.all)) if counted else (None, None)
+    read = _pages_from_file(window, table) if counted else None
+    last = _last_pass(window, scanned) if read else read
     waited = window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.seconds) if counted else None
     all_read = window.delta(over_pools("pages_read"))
     return ScanFacts(
@@ -260,23 +263,43 @@ def _sharers(pages_read: float | None, pages: float) -> float:
     return pages / pages_read
 
 
-def _last_pass(window: Window, scanned: _Scan, passes: float) -> float | None:
-    """Pages read per pass over the shortest part at the window's end that holds a pass of each scan in a reading."""
+def _last_pass(window: Window, scanned: _Scan) -> float | None:
+    """Pages read per pass by the newest passes: by one of each scan in a reading."""
+    marks = _progress(window, scanned)
+    if len(marks) == 1:
+        return None
+    passes, pages_read = marks[-1]
 
-    def passes_in(part: Window) -> float:
-        return scanned.passes(part).all
-
-    def newest(least: float) -> Window:
-        return window.tail(lambda part: passes_in(part) >= least)
-
-    def per_pass(part: Window) -> float | None:
-        # A scan reads a page once. More is read by lookups, or by a scan that ends after the part.
-        read = ratio(_pages_from_file(part, scanned.table), passes_in(part))
-        return None if read is None else min(read, scanned.pages)
+    def per_pass(newest: float) -> float:
+        # A scan reads a page once. More is read by lookups.
+        return min((pages_read - _read_at(marks, passes - newest)) / newest, scanned.pages)
 
     # The half, because the scans may have read the table at first and found it cached later.
-    sharers = _sharers(per_pass(newest(passes / 2)), scanned.pages)
-    return per_pass(newest(min(sharers, passes)))
+    sharers = _sharers(per_pass(passes / 2), scanned.pages)
+    # Whole passes, because a part of the table may be cached: a part of a pass reads more or less than its share.
+    return per_pass(min(math.ceil(sharers), passes))
+
+
+def _progress(window: Window, scanned: _Scan) -> list[tuple[float, float]]:
+    """Passes and pages read since the window's begin, at each snapshot at which passes had grown.
+
+    The server counts the rows of some scans as they are read, and of others when the scan ends, in one batch (MySQL
+    9.7.4, TPC-H). What was read since the last count is of a pass under way, which is none yet.
+    """
+    marks, before = [(0.0, 0.0)], window.snapshots[0]
+    for snapshot in window.snapshots[1:]:
+        part = Window((before, snapshot))
+        passes, pages_read = scanned.passes(part).all, _pages_from_file(part, scanned.table)
+        if passes and pages_read is not None:
+            marks.append((marks[-1][0] + passes, marks[-1][1] + pages_read))
+            before = snapshot
+    return marks
+
+
+def _read_at(marks: Sequence[tuple[float, float]], passes: float) -> float:
+    """Pages that had been read after so many passes."""
+    before, after = next(pair for pair in pairwise(marks) if passes < pair[1][0])
+    return before[1] + (passes - before[0]) / (after[0] - before[0]) * (after[1] - before[1])
 
 
 def _passes(window: Window, index: Index, sizes: IndexSizes, in_order: AbstractSet[Index]) -> _Passes | None:

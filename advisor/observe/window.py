@@ -98,16 +98,6 @@ class Window:
         first = bisect.bisect_left(self.snapshots, self.latest.at - seconds, key=lambda snapshot: snapshot.at)
         return Window(self.snapshots[first:])
 
-    def tail(self, enough: Callable[[Window], bool]) -> Window:
-        """The shortest part at the end for which ``enough`` holds; the whole window when none does.
-
-        Where ``enough`` holds for a part, it must hold for every longer part.
-        """
-        starts = range(len(self.snapshots) - 1)
-        # Starts from the last to the first: bisect needs False before True.
-        first = bisect.bisect_left(starts, x=True, key=lambda n: enough(Window(self.snapshots[starts[-1 - n] :])))
-        return Window(self.snapshots[starts[-1 - first] :]) if first < len(starts) else self
-
 
 def slices(window: Window) -> Iterator[Window]:
     """A window in up to SLICES slices, oldest first.

@@ -40,6 +40,7 @@ from lab.captures.scenarios.base import (
     cold,
     growths,
     in_pools,
+    nothing,
     old_target_pages,
     pages_read,
     require,
@@ -62,6 +63,7 @@ from lab.harness.workloads import (
     scan,
     scan_index,
 )
+from lab.programs import go_tpc
 from lab.servers import PrivateServer
 from lab.servers.sql import execute
 
@@ -76,6 +78,8 @@ FILLING_PAGES = 3000
 SESSIONS = 3
 EMPTIED_PAGES = 400
 MIDWAY = 26  # of 50 passes
+LINE_ITEMS = Table(go_tpc.REPORTS_SCHEMA, "lineitem")
+REPORTS_SECONDS = 150
 GRADED_RULE, GRADED_SECONDS = "scan-exceeds-old-sublist", 8.0
 """Three windows of this length fit on each side of the change."""
 PASS_SECONDS = 1.4  # longer than innodb_old_blocks_time, so that a pass could make pages young
@@ -505,6 +509,44 @@ def count_exceeds_pool(server: PrivateServer) -> Iterator[Step]:
 passes("scan-exceeds-pool-followed", {"mysql-9.7": IN_STEPS["mysql-9.7"]}, fits_pool)(
     _followed(scan_exceeds_pool, "SET GLOBAL innodb_buffer_pool_size = 100663296", 3)
 )
+
+
+def reported(snapshots: Snapshots) -> Numbers:
+    """Scans of the line items read most of them, and the last one is under way at the end, without a counted row."""
+    pages, sizes = table_pages(snapshots, LINE_ITEMS), snapshots[-1][INDEX_SIZES]
+    rows = None if sizes is None else sizes.rows[LINE_ITEMS]
+    require(bool(rows), "no rows of the line items are known")
+    fetched = [(snapshot[TABLE_SCANS] or {}).get(LINE_ITEMS, 0) for snapshot in snapshots]
+    reads = [(snapshot[TABLE_FILES] or {})[LINE_ITEMS].reads for snapshot in snapshots]
+    last = fetched.index(fetched[-1])
+    passes, unfinished = fetched[-1] / (rows or 1), reads[-1] - reads[last]
+    require(passes >= 2, f"{passes:.1f} scans")
+    require(unfinished >= pages / 4, f"{unfinished} pages were read since rows were last counted")
+    per_pass = (reads[last] - reads[0]) / passes
+    require(per_pass >= pages / 2, f"scans read {per_pass:.0f} of {pages} pages")
+    return {
+        "table_pages": pages,
+        "passes": round(passes, 1),
+        "pages_read_per_pass": round(per_pass),
+        "pages_read_under_way": unfinished,
+    }
+
+
+@scenario(
+    "tpch-reports",
+    {"mysql-9.7": {"innodb-buffer-pool-size": "512M"}},
+    reported,
+    collections=REPORTS_SECONDS // 5 + 1,
+    period=5.0,
+)
+@contextmanager
+def tpch_reports(server: PrivateServer) -> Iterator[Step]:
+    """TPC-H by go-tpc at scale factor 1, queries 1, 6, 12, 14 and 19 in turn without a pause, from the start on."""
+    go_tpc.prepare_reports(server)
+    with server.connect() as connection:
+        ask(connection, f"ANALYZE TABLE {LINE_ITEMS.schema}.{LINE_ITEMS.table}")
+    with go_tpc.reporting(server, "q1,q6,q12,q14,q19", seconds=2 * REPORTS_SECONDS):
+        yield nothing
 
 
 def promoted(snapshots: Snapshots) -> Numbers:

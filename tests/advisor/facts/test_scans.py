@@ -66,6 +66,23 @@ def test_the_last_pass_shows_that_a_table_is_cached_by_now() -> None:
     assert scan.pages_read_last_pass == 0.0
 
 
+def test_a_pass_under_way_at_the_end_of_the_window_is_none() -> None:
+    truth = shown("mysql-9.7/tpch-reports")
+    scan = next(scan for scan in facts_of("mysql-9.7/tpch-reports").lists["scans"] if scan.table == "lineitem")
+    assert scan.passes == pytest.approx(truth["passes"], rel=0.01)
+    assert scan.pages_read_last_pass == pytest.approx(truth["pages_read_per_pass"], rel=0.1)
+
+
+@pytest.mark.parametrize("rows", [ROWS, round(0.9 * ROWS), round(1.1 * ROWS)])
+@pytest.mark.parametrize("end", [40, 50, 60, 70])
+def test_a_scan_whose_rows_are_counted_when_it_ends_has_all_its_reads(end: int, rows: int) -> None:
+    """Scans of 30 s that read 9,000 pages; the rows in the statistics may be wrong by a tenth."""
+    sizes = IndexSizes({CLUSTERED: IndexSize(11_400, 11_350, rows)}, 0)
+    scan = scan_of(*(scanned(at, at // 30, 300 * at, index_sizes=sizes) for at in range(0, end + 31, 10)))
+    assert scan is not None
+    assert scan.pages_read_last_pass == pytest.approx(9_000 * rows / ROWS)
+
+
 @pytest.mark.parametrize("name", ["mysql-9.7/shared-scan", "mariadb-11.8/shared-scan"])
 def test_sessions_that_scan_side_by_side_share_a_reading(name: str) -> None:
     [scan] = facts_of(name).lists["scans"]

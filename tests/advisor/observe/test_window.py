@@ -149,32 +149,3 @@ def test_an_entry_that_was_never_there_has_not_grown() -> None:
 
 def test_an_entry_that_a_list_of_the_largest_left_out_for_a_while_still_grew() -> None:
     assert growth(scanning({A: 5}, {B: 9}, {A: 8}), A) == 3
-
-
-def test_the_tail_is_the_shortest_end_that_is_enough() -> None:
-    window = counting(0, 1, 5, 6, 9, 9)
-    tail = window.tail(lambda part: (part.delta(counter) or 0) >= 3)
-    assert [counter(snapshot) for snapshot in tail.snapshots] == [6, 9, 9]
-
-
-@pytest.mark.parametrize("enough", [8, 9])
-def test_the_tail_is_the_whole_window_when_only_that_or_nothing_is_enough(enough: int) -> None:
-    window = counting(1, 4, 9)
-    assert window.tail(lambda part: (part.delta(counter) or 0) >= enough) is not None
-    assert len(window.tail(lambda part: (part.delta(counter) or 0) >= enough).snapshots) == 3
-
-
-def test_the_tail_of_a_single_snapshot_is_that() -> None:
-    window = counting(1)
-    assert window.tail(lambda _: True) == window
-
-
-def test_the_tail_agrees_with_looking_at_every_end() -> None:
-    window = counting(*(k * k for k in range(60)))
-    for wanted in (1, 100, 500, 3000, 4000):
-
-        def enough(part: Window, wanted: int = wanted) -> bool:
-            return (part.delta(counter) or 0) >= wanted
-
-        ends = (Window(window.snapshots[start:]) for start in range(len(window.snapshots) - 2, -1, -1))
-        assert window.tail(enough) == next(filter(enough, ends), window)
