@@ -10,7 +10,7 @@ from advisor.facts.machine import machine
 from advisor.facts.write_reads import NON_UNIQUE, write_reads
 from advisor.models.change_buffer import Buffer, Changes, Steady, operations_per_page, pages_with_changes, steady
 from advisor.observe.window import Window, known_total, total
-from exporter.collectors.cached_indexes import CACHED_INDEXES
+from exporter.collectors.cached_indexes import bounded
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
 from exporter.collectors.indexes import INDEXES
 from exporter.collectors.innodb_metrics import INNODB_METRICS
@@ -279,7 +279,7 @@ def _wrote(window: Window, index: Index) -> bool:
 def _indexes(window: Window, reads: Mapping[Table, float] | None) -> _Indexes | None:
     """The non-unique secondary indexes of the tables in ``reads``, or of all tables; None without sizes."""
     latest = window.latest
-    indexes, all_sizes, cached = latest[INDEXES], latest[INDEX_SIZES], latest[CACHED_INDEXES]
+    indexes, all_sizes, cached = latest[INDEXES], latest[INDEX_SIZES], bounded(latest)
     if indexes is None or all_sizes is None:
         return None
     sizes = {

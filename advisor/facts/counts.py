@@ -11,11 +11,10 @@ from advisor.models.ddl import index_pages
 from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes
+from exporter.collectors.key_bytes import KEY_BYTES
 from exporter.digest_text import CUT
 from exporter.rows import number
 from exporter.snapshot import Table
-
-_COLUMN_BYTES = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +35,8 @@ class CountFacts(TableFacts):
         sql=True,
     )
     key_index_pages: float | None = maybe(
-        "Size that a secondary index on the primary key's columns would have. Each column counts as 8 bytes, a "
-        "BIGINT: shorter ones need less, texts more.",
+        "Size that a secondary index on the primary key's columns would have, by their types. Where one has no fixed "
+        "length, the size of the clustered index, which it may reach; so it does without a primary key.",
         unit="pages",
     )
     clustered_by_bug: bool | None = maybe(
@@ -95,10 +94,19 @@ def _sized(window: Window, counted: CountFacts, size: IndexSize, sizes: IndexSiz
         secondary=None if smallest == SECONDARY else smallest or "",
         secondary_pages=_pages(secondary, smallest),
         key=", ".join(map(identifier, columns)),
-        key_index_pages=(
-            None if rows is None or page is None else index_pages(rows, _COLUMN_BYTES * max(1, len(columns)), page)
-        ),
+        key_index_pages=_key_index_pages(window.latest[KEY_BYTES], Table(counted.schema, counted.table), size, page),
     )
+
+
+def _key_index_pages(
+    keys: Mapping[Table, int] | None, table: Table, clustered: IndexSize, page: float | None
+) -> float | None:
+    """Pages of an index on the primary key; None where its columns' types or the rows are not known."""
+    if keys is None or clustered.rows is None or page is None:
+        return None
+    key_bytes = keys.get(table)
+    pages = float(clustered.pages)
+    return pages if key_bytes is None else min(pages, index_pages(clustered.rows, key_bytes, page))
 
 
 def _pages(secondary: Mapping[str, IndexSize], name: str | None) -> float | None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from advisor.facts.base import TableFacts, fact, file_reads, over_pools, ratio, statements
 from advisor.observe.window import Window
-from exporter.collectors.cached_indexes import CACHED_INDEXES
 from exporter.collectors.file_sizes import FILE_SIZES
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.table_files import TABLE_FILES
@@ -17,27 +15,22 @@ from exporter.collectors.table_statements import TABLE_STATEMENTS
 from exporter.rows import number
 from exporter.snapshot import SectionKey, Snapshot, Table
 
+_SOURCES: tuple[SectionKey[Any], ...] = (TABLE_FILES, TABLE_STATEMENTS, FILE_SIZES)
+"""The sections that show how many pages of a table a statement reads."""
+_SLACK = 1.5
+"""Reads of files and of the pool are counted a moment apart."""
+
 
 @dataclass(frozen=True, slots=True)
 class StatisticsFacts(TableFacts):
-    """A table that is seen to have more pages than its persistent statistics say."""
+    """A table of which statements read more pages than its persistent statistics say it has."""
 
     pages: float = fact("Pages of all its indexes by the persistent statistics.", unit="pages")
     least_pages: float | None = fact(
-        "Pages that it is seen to have: those in the buffer pool (from MySQL 8.0 on), or those that a statement "
-        "reads, but no more than its file has. Not known of any table where nothing tells either: then the largest "
-        "table stands for all.",
+        "Pages that a statement reads of it, on average, but no more than its file has. Not known where the "
+        "server does not tell: then the largest table of which more was read than its statistics say stands for all.",
         unit="pages",
     )
-    seen: str = fact("Where they were seen, in words: in the buffer pool, or as reads of a statement.")
-
-
-_SEEN = ((CACHED_INDEXES,), (TABLE_FILES, TABLE_STATEMENTS, FILE_SIZES))
-"""The sections that show pages of tables: in the buffer pool, or as reads of a statement."""
-
-
-_SLACK = 1.5
-"""Reads of files and of the pool are counted a moment apart."""
 
 
 def statistics(window: Window) -> list[StatisticsFacts]:
@@ -50,35 +43,32 @@ def statistics(window: Window) -> list[StatisticsFacts]:
 
 def _larger(window: Window) -> Iterator[StatisticsFacts]:
     latest = window.latest
-    sizes, cached, files = latest[INDEX_SIZES], latest[CACHED_INDEXES], latest[FILE_SIZES] or {}
-    page_bytes = number(latest.setting("innodb_page_size"))
-    resident = Counter[Table]()
-    for index, held in (cached.pages if cached else {}).items():
-        resident[index.of_table] += held
+    sizes, files = latest[INDEX_SIZES], latest[FILE_SIZES] or {}
     if sizes is None:
-        read = window.delta(over_pools("pages_read")) if _is_shut(latest, CACHED_INDEXES) else None
+        read = window.delta(over_pools("pages_read"))
         # A table has one page at least, and no statement reads more of it than is read at all.
-        yield StatisticsFacts("", "", 1.0, None if read is None else _SLACK * read, "")
+        yield StatisticsFacts("", "", 1.0, None if read is None else _SLACK * read)
         return
-    pages = sizes.pages
-    if pages and all(any(_is_shut(latest, section) for section in sections) for sections in _SEEN):
-        largest, known = max(pages.items(), key=lambda item: (item[1], item[0].schema, item[0].table))
-        yield StatisticsFacts(largest.schema, largest.table, float(known), None, "")
+    pages, page_bytes = sizes.pages, number(latest.setting("innodb_page_size"))
+    if _has_failed(latest):
+        reads = {table: file_reads(window, table) for table in pages}
+        # A statement reads no more of a table than all do.
+        suspects = [table for table, read in reads.items() if read is None or read > pages[table]]
+        if suspects:
+            largest = max(suspects, key=lambda table: (pages[table], table.schema, table.table))
+            yield StatisticsFacts(largest.schema, largest.table, float(pages[largest]), None)
         return
     for table, known in pages.items():
         of_file = ratio(files.get(table), page_bytes) or 0.0  # a file of compressed pages has more of them
-        seen = (
-            (float(resident[table]), "are in the buffer pool"),
-            (min(_pages_read_per_statement(window, table), of_file), "are read by a statement"),
-        )
-        least, where = max(seen)
+        least = min(_pages_read_per_statement(window, table), of_file)
         if least > known:
-            yield StatisticsFacts(table.schema, table.table, float(known), least, where)
+            yield StatisticsFacts(table.schema, table.table, float(known), least)
 
 
-def _is_shut(snapshot: Snapshot, section: SectionKey[Any]) -> bool:
-    outcome = snapshot.outcomes.get(section.name)
-    return snapshot[section] is None and outcome is not None and outcome.failure is not None
+def _has_failed(snapshot: Snapshot) -> bool:
+    """Whether one of the sources could not be read."""
+    outcomes = [snapshot.outcomes.get(section.name) for section in _SOURCES if snapshot[section] is None]
+    return any(outcome is not None and outcome.failure is not None for outcome in outcomes)
 
 
 def _pages_read_per_statement(window: Window, table: Table) -> float:

@@ -32,7 +32,9 @@ _OF_TABLES = {
     Source.MYSQLD_EXPORTER: frozenset(
         {"index_sizes", "table_scans", "table_files", "table_io", "table_statements", "file_sizes"}
     ),
-    Source.SIDECAR: frozenset({"index_sizes", "table_scans", "table_files", "count_statements", "indexes"}),
+    Source.SIDECAR: frozenset(
+        {"index_sizes", "table_scans", "table_files", "count_statements", "indexes", "key_bytes"}
+    ),
 }
 """By source, the sections that are asked for only where a rule depends on them."""
 _OF_LIST = {"statistics": ("table_statements", "file_sizes")}

@@ -33,6 +33,7 @@ from exporter.collectors.ddl import DDL, Ddl
 from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize, IndexSizes
 from exporter.collectors.indexes import INDEXES, TYPES, columns_of_text
 from exporter.collectors.innodb_metrics import INNODB_METRICS
+from exporter.collectors.key_bytes import KEY_BYTES
 from exporter.collectors.machine import CONFIGURATION, MACHINE, Machine
 from exporter.collectors.parallel_readers import PARALLEL_READERS, ParallelReaders
 from exporter.collectors.pools import POOLS
@@ -104,11 +105,12 @@ COUNT = FleetQuery(
 TABLES = (
     shown("sidecar-index-pages", INDEX_SIZES, CACHED_INDEXES, labels=OF_INDEX, at_end=True),
     present("sidecar-index-info", "innodb_index_info{$S}", *OF_INDEX, "kind", "columns"),
-    shown("sidecar-table-rows", INDEX_SIZES, labels=OF_TABLE, at_end=True),
+    shown("sidecar-table-rows", INDEX_SIZES, KEY_BYTES, labels=OF_TABLE, at_end=True),
     shown("sidecar-tables", TABLE_SCANS, COUNT_STATEMENTS, TABLE_FILES, labels=OF_TABLE),
 )
 _LATER = frozenset(
-    collector.name for collector in (INDEX_SIZES, INDEXES, CACHED_INDEXES, TABLE_SCANS, COUNT_STATEMENTS, TABLE_FILES)
+    collector.name
+    for collector in (INDEX_SIZES, INDEXES, CACHED_INDEXES, KEY_BYTES, TABLE_SCANS, COUNT_STATEMENTS, TABLE_FILES)
 )
 """Collectors whose sections come later, for single servers."""
 
@@ -214,10 +216,12 @@ def _machine(series: ServerSeries, point: float, end: float) -> Machine | None:
 
 def _tables(series: ServerSeries, points: Sequence[float], latest: Snapshot) -> Iterator[dict[str, Any]]:
     shut = {name for name, outcome in latest.outcomes.items() if outcome.failure is not None}
+    keys = {Table(*names): round(fields[""]) for names, fields in series.items(KEY_BYTES, points[-1]).items()}
     indexes = _indexes(series, points[-1])
     for point in points:
         scans = series.items(TABLE_SCANS, point).items()
         sections: dict[str, Any] = {
+            "key_bytes": keys,
             "table_scans": {Table(*names): round(fields[""]) for names, fields in scans},
             "count_statements": dict(_of_tables(series, COUNT_STATEMENTS, CountStatement, point, "executions")),
             "table_files": dict(_of_tables(series, TABLE_FILES, FileReads, point, "reads")),

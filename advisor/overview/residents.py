@@ -8,15 +8,17 @@ from typing import NamedTuple
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen
-from exporter.collectors.cached_indexes import CACHED_INDEXES
+from exporter.collectors.cached_indexes import CACHED_INDEXES, bounded
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.lru_pages import LRU_PAGES
-from exporter.collectors.pools import POOLS
 from exporter.snapshot import Index, Snapshot
 
 MOST_RESIDENTS = 20
 """Indexes with an entry of their own: more colours than anybody tells apart."""
-_DRIFT = "INNODB_CACHED_INDEXES counts leaf pages alone, and drifts where pages are evicted or indexes are built"
+_AT_MOST = (
+    "at most: INNODB_CACHED_INDEXES counts leaf pages alone, goes on counting freed ones, and is cut to the size of "
+    "each table's file and to the LRU lists"
+)
 _EXACT = "every page of the LRU list, by INNODB_BUFFER_PAGE_LRU"
 
 
@@ -39,10 +41,10 @@ class _Pages(NamedTuple):
 
 
 def resident_pages(snapshot: Snapshot) -> Mapping[Index, int] | None:
-    """Pages in the pool of every index that the server names, leaf pages alone or all; None where it does not tell."""
+    """Pages in the pool of each index that the server names, all or at most its leaf pages; None where not known."""
     if (lru := snapshot[LRU_PAGES]) is not None:
         return {index: pages.young + pages.old for index, pages in lru.pages.items()}
-    cached = snapshot[CACHED_INDEXES]
+    cached = bounded(snapshot)
     return None if cached is None else cached.pages
 
 
@@ -57,7 +59,7 @@ def residents(snapshot: Snapshot) -> tuple[tuple[Resident, ...] | None, str | No
 
     They are counted in the LRU list where its pages are read, or else by INNODB_CACHED_INDEXES.
     """
-    lru, cached, sizes = snapshot[LRU_PAGES], snapshot[CACHED_INDEXES], snapshot[INDEX_SIZES]
+    lru, cached, sizes = snapshot[LRU_PAGES], bounded(snapshot), snapshot[INDEX_SIZES]
     known = {} if sizes is None else sizes.sizes
     if lru is not None:
         pages = {index: _Pages(count.young + count.old, count.old) for index, count in lru.pages.items()}
@@ -67,8 +69,7 @@ def residents(snapshot: Snapshot) -> tuple[tuple[Resident, ...] | None, str | No
         return None, None
     leaves = {index: size.leaf_pages for index, size in known.items()}
     pages = {index: _Pages(count, None) for index, count in cached.pages.items()}
-    top = _top(pages, leaves, _Pages(cached.other_pages, None))
-    return top, _drift(snapshot, top)
+    return _top(pages, leaves, _Pages(cached.other_pages, None)), _AT_MOST
 
 
 def _top(by_index: Mapping[Index, _Pages], sizes: Mapping[Index, int], other: _Pages) -> tuple[Resident, ...]:
@@ -91,12 +92,3 @@ def _top(by_index: Mapping[Index, _Pages], sizes: Mapping[Index, int], other: _P
         old = None if other.old is None else sum(count.old or 0 for count in rest)
         top.append(Resident(schema_=None, table=None, index=None, pages=pages, of_pages=None, old_pages=old))
     return tuple(top)
-
-
-def _drift(snapshot: Snapshot, top: tuple[Resident, ...]) -> str:
-    """What INNODB_CACHED_INDEXES counts; and whether it has drifted beyond what there can be."""
-    counted, pools = sum(resident.pages for resident in top), snapshot[POOLS]
-    most = None if pools is None else sum(pool.database_pages for pool in pools)
-    if most is None or counted <= most:
-        return _DRIFT
-    return f"{_DRIFT}: now it counts {counted:,} pages where the LRU lists have {most:,}"

@@ -340,8 +340,7 @@ def _asked(window: Window) -> set[str]:
 def _residents(window: Window, pages: Mapping[str, float], held: float) -> dict[str, float] | None:
     """Leaf pages of each table in the pool, on average; None where the server does not tell.
 
-    INNODB_CACHED_INDEXES drifts upwards (seen on MySQL 9.7: 3,431 pages of a table that had 357 in the pool): no table
-    has more pages there than it has, and all together no more than there are.
+    The counts are upper bounds: no table has more pages there than it has, and all together no more than there are.
     """
     counts = [by_index for snapshot in window.snapshots if (by_index := resident_pages(snapshot)) is not None]
     if not counts:

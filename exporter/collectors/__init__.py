@@ -21,6 +21,7 @@ from exporter.collectors.indexes import INDEXES
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.innodb_status import INNODB_STATUS
 from exporter.collectors.instrumentation import INSTRUMENTATION
+from exporter.collectors.key_bytes import KEY_BYTES
 from exporter.collectors.lru_pages import LRU_PAGES
 from exporter.collectors.machine import MACHINE
 from exporter.collectors.metric_kinds import METRIC_KINDS
@@ -52,6 +53,7 @@ COLLECTORS: tuple[Collector[Any], ...] = (
     TABLE_FORMATS,
     CACHED_INDEXES,
     INDEXES,
+    KEY_BYTES,
     AUTO_INCREMENTS,
     FILE_SIZES,
     DDL,

@@ -115,6 +115,8 @@ class Collector(SectionKey[Section]):
     """Runs once in every session of the sidecar: each result describes its session only."""
     precondition: Callable[[Snapshot], None] | None = None
     """Raises SourceUnavailable if it must not run now, by the sections of the collectors before it."""
+    needed: Callable[[Snapshot], bool] | None = None
+    """Whether it is to run, by the sections of the collectors before it; None if it always is."""
     completed_by: str | None = None
     """A collector whose last known section, or None, is the second argument of ``parse``. When it changes, the last
     answer is parsed again."""

@@ -233,7 +233,9 @@ class Sampler:
         at = await self._run_quick()
         assembler = self._assembler
         for collector in self._others:
-            if self._schedule.due(collector):
+            if self._schedule.due(collector) and (
+                collector.needed is None or (assembler is not None and collector.needed(assembler.snapshot(at)))
+            ):
                 await self._run(collector, await self._sessions.second())
         if assembler is None or assembler is not self._assembler:
             raise ConnectionLost("the server was restarted while it was asked")

@@ -93,6 +93,26 @@ def counting_without_index(server: PrivateServer) -> Iterator[Step]:
         yield partial(count, connection, COUNTED.table)
 
 
+@scenario("counted-text-key", {"mysql-9.7": DEFAULT_POOL}, counted, collections=5)
+@contextmanager
+def counting_text_key(server: PrivateServer) -> Iterator[Step]:
+    """As counted-without-index, of a table whose primary key is a text of 400 characters, nearly the whole row.
+
+    An index on the key alone has as many pages as the table.
+    """
+    with server.connect() as connection:
+        make_table(connection, "source", 4 * COUNTED_PAGES)
+        ask(
+            connection,
+            f"CREATE TABLE {SCHEMA}.{COUNTED.table} (id VARCHAR(500) CHARACTER SET latin1 NOT NULL PRIMARY KEY,"
+            " paid INT NOT NULL) ENGINE=InnoDB",
+            f"INSERT INTO {SCHEMA}.{COUNTED.table} SELECT LPAD(id, 400, '0'), id FROM {SCHEMA}.source ORDER BY id",
+            f"DROP TABLE {SCHEMA}.source",
+            f"ANALYZE TABLE {SCHEMA}.{COUNTED.table}",
+        )
+        yield partial(count, connection, COUNTED.table)
+
+
 @scenario("counted-small-table", {"mysql-9.7": DEFAULT_POOL}, counted, collections=5)
 @contextmanager
 def counting_small_table(server: PrivateServer) -> Iterator[Step]:

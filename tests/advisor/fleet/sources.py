@@ -49,6 +49,7 @@ _SIDECAR_SECTIONS = (
     "table_files",
     "indexes",
     "cached_indexes",
+    "key_bytes",
     "parallel_readers",
     "machine",
 )

@@ -164,12 +164,15 @@ def test_leaf_pages_are_compared_with_leaf_pages() -> None:
         (5_000, 11_350, None)
     ]
     assert table(shown).resident_pages == 5_000
-    assert "drifts" in (shown.residents_note or "")
+    assert (shown.residents_note or "").startswith("at most: INNODB_CACHED_INDEXES counts leaf pages alone")
 
 
-def test_counts_that_drifted_beyond_the_list_are_told() -> None:
-    shown = held(CachedIndexes({Index("shop", "orders", "PRIMARY"): 20_000}, 0))
-    assert (shown.residents_note or "").endswith("now it counts 20,000 pages where the LRU lists have 16,300")
+def test_counts_of_freed_pages_are_cut_to_the_file_and_to_the_lists() -> None:
+    cached = CachedIndexes({Index("shop", "orders", "PRIMARY"): 20_000}, 0)
+    assert table(held(cached)).resident_pages == 16_300
+    in_file = held(cached, file_sizes={ORDERS: 12_000 * 16_384})
+    assert table(in_file).resident_pages == 12_000
+    assert [resident.pages for resident in in_file.residents or ()] == [12_000]
 
 
 def test_a_table_that_the_server_does_not_name_may_be_in_the_pool() -> None:

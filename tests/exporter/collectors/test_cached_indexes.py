@@ -13,6 +13,19 @@ from lab.harness import workloads
 from lab.servers import PrivateServer
 from tests.exporter.collectors.refusal import refusal
 from tests.exporter.exposition import exposed
+from tests.waiting import until
+
+COUNTED = (
+    "SELECT SUM(N_CACHED_PAGES), MAX(FILE_SIZE) DIV 16384 FROM information_schema.INNODB_CACHED_INDEXES"
+    " JOIN information_schema.INNODB_INDEXES USING (INDEX_ID)"
+    " JOIN information_schema.INNODB_TABLES t USING (TABLE_ID)"
+    f" JOIN information_schema.INNODB_TABLESPACES f ON f.SPACE = t.SPACE WHERE t.NAME = '{workloads.SCHEMA}/queue'"
+)
+"""Pages of the queue, as the server counts them, and the pages of its file."""
+IN_POOL = (
+    "SELECT COUNT(*) FROM information_schema.INNODB_BUFFER_PAGE WHERE PAGE_TYPE = 'INDEX'"
+    f" AND TABLE_NAME = '`{workloads.SCHEMA}`.`queue`'"
+)
 
 
 def parsed(*rows: tuple[str, str, int]) -> CachedIndexes:
@@ -61,6 +74,32 @@ async def test_the_exposed_pages_are_those_in_the_pool(
         assert 0 <= pages - resident[workloads.SCHEMA, "measured", index] <= 3, index
     ask(server, f"DROP TABLE {workloads.SCHEMA}.measured")
     assert resident["", "", "__other__"] >= 0
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7"], indirect=True)
+async def test_pages_that_were_freed_stay_counted_and_are_cut_to_the_file(
+    server: PrivateServer, ask: Callable[..., list[tuple[Any, ...]]], watch: Callable[..., Sampler]
+) -> None:
+    """The pages of a queue, from which rows go and to which others come, are freed and made anew all the time."""
+    with server.connect() as connection:
+        workloads.make_table(connection, "queue", 100)
+
+    def counted_beyond_the_file() -> bool:
+        ask(
+            server,
+            f"SET @newest = (SELECT MAX(id) FROM {workloads.SCHEMA}.queue)",
+            f"INSERT INTO {workloads.SCHEMA}.queue (filler) SELECT filler FROM {workloads.SCHEMA}.queue LIMIT 800",
+            f"DELETE FROM {workloads.SCHEMA}.queue WHERE id <= @newest",
+        )
+        [(pages, in_file)] = ask(server, COUNTED)
+        return bool(pages > in_file)
+
+    await until(counted_beyond_the_file)
+    snapshot = await watch(server).collect()
+    [(counted, in_file)], [(in_pool,)] = ask(server, COUNTED), ask(server, IN_POOL)
+    assert counted > in_file >= in_pool
+    assert exposed(snapshot)["innodb_index_resident_pages"][workloads.SCHEMA, "queue", "PRIMARY"] <= in_file
+    ask(server, f"DROP TABLE {workloads.SCHEMA}.queue")
 
 
 @pytest.mark.parametrize("server", ["mysql-5.6", "mariadb-10.11"], indirect=True)
