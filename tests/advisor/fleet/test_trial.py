@@ -41,6 +41,7 @@ FINDINGS = {
     "mariadb-11.8": (3, 1, 3),
     "mysql-5.6": (16, 12, 11),
     "mysql-5.7": (2, 2, 2),
+    "mysql-8.0": (30, 14, 22),
     "mysql-9.7": (40, 31, 30),
 }
 """By server: the findings of its recordings, those that are kept with the sidecar's series, and with all flags of
@@ -56,6 +57,9 @@ MOVED = {
         "mysql-5.6/change-buffer-off-lookups": 1.043,
         "mysql-5.6/change-buffer-single-merges": 1.043,
         "mysql-5.6/hot-set-exceeds-pool": 1.030,
+        "mysql-8.0/hot-set-exceeds-pool": 0.9,
+        "mysql-8.0/random-ranges": 0.917,
+        "mysql-8.0/tpcc-little-pool": 1.25,
         "mysql-9.7/change-buffer-small": 1.333,
         "mysql-9.7/hot-set-exceeds-pool": 0.9,
         "mysql-9.7/random-ranges": 0.917,
@@ -65,7 +69,10 @@ MOVED = {
 } | {(Source.SIDECAR, "scan-exceeds-buffer-pool", "mysql-9.7/tpch-reports"): 1.083}
 """Of these the ones with another value, by its ratio: mysqld_exporter does not tell what the pool holds of each table,
 and tells all pages of a table, of which 4,001 of 4,069 are leaves."""
-SAME = 38
+SILENT = (("mysql-8.0/change-buffer-larger", ("buffer-pool-too-small", ())),)
+"""Findings that mysqld_exporter's series neither keep nor are blind to. They do not tell what the pool holds of the
+table: the high end with a larger pool is 61 % of today's reads, and above half the rule is silent."""
+SAME = 57
 """Findings that mysqld_exporter keeps with the same value, at least: the rest are blind and say what they lack."""
 
 Finding = tuple[str, tuple[tuple[str, str], ...]]
@@ -195,10 +202,11 @@ def test_the_findings_of_all_recordings_are_kept_or_the_rule_says_what_it_lacks(
     own = tried(captures, Source.SIDECAR, sources.sidecar)
     peer = tried(captures, Source.MYSQLD_EXPORTER, sources.mysqld_exporter)
     default = tried(captures, Source.MYSQLD_EXPORTER, lambda window: sources.mysqld_exporter(window, ()))
-    assert own.wrong == peer.wrong == default.wrong == []
+    assert own.wrong == default.wrong == []
+    assert peer.wrong == [(recording, finding) for recording, finding in SILENT if recording in captures]
     assert (default.kept.total(), default.moved) == (BY_DEFAULT.get(server, 0), {})
     assert (
-        peer.all,
+        own.all,
         own.kept.total() + len(own.moved),
         peer.kept.total() + len(peer.moved),
     ) == FINDINGS[server]
