@@ -29,7 +29,8 @@ WORTHWHILE = 0.5
 """Share of a table's reads that an alternative may leave at most."""
 EXACT, ROUGH = 0.01, 0.05
 """Least error of a prediction, relative to today's reads: of scans alone, and of scans beside other accesses. The
-model keeps these on real servers (tests/live/test_whatif.py, test_whatif_hot_set.py)."""
+model keeps these on real servers, the second where it is told the accesses (tests/live/test_whatif.py and
+test_whatif_hot_set.py)."""
 LEFT, OTHERS = "pool pages left for everything else", "pages read per second by everything else"
 
 
