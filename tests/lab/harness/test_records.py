@@ -46,7 +46,7 @@ STUDIES = {
 def test_every_rule_has_a_proof_or_a_reason_why_not() -> None:
     known = [*PROVED, *UNPROVED]
     assert sorted(known) == sorted(rule.id for rule in rules()), (
-        "add a proof to lab/proofs, or to _WHY in lab/proofs/gaps.py why no server at hand can have one"
+        "add a proof to lab/proofs, or to UNPROVED in lab/proofs/gaps.py why no server at hand can have one"
     )
 
 
