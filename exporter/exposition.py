@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from prometheus_client import samples as client
@@ -21,6 +22,17 @@ Sample = tuple[str, tuple[str, ...], float]
 _CLASSIC_TYPES = {"info": "gauge", "unknown": "untyped"}
 _SUFFIXES = {"counter": "_total", "info": "_info"}
 """Of a family's samples, and of its name in the classic format."""
+_FAMILIES = 1024
+"""Whose headers are written once: the sidecar has some 100, and some 500 under mysqld_exporter's names, too."""
+
+
+class Family(Metric):
+    """A metric's family, whose samples do not change any more."""
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Its samples in both text formats: a family of an unchanged section is written once."""
+        return list(_sample_lines(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +48,13 @@ class Spec:
     labels: tuple[str, ...] = ()
     unit: str = ""
 
-    def family(self, values: Iterable[LabelledValue]) -> Metric:
+    def family(self, values: Iterable[LabelledValue]) -> Family:
         """The metric's family.
 
         Of values with the same labels only the first counts. Prometheus rejects a whole scrape that holds one series
         twice, and two names that differ on the server may be equal here (bytes that are not UTF-8).
         """
-        family = Metric(self.name.removesuffix(_SUFFIXES.get(self.kind, "")), self.help, self.kind, self.unit)
+        family = Family(self.name.removesuffix(_SUFFIXES.get(self.kind, "")), self.help, self.kind, self.unit)
         first: dict[tuple[str, ...], float] = {}
         for labels, value in values:
             first.setdefault(labels, value)
@@ -85,10 +97,8 @@ def classic(families: Iterable[Metric]) -> bytes:
     """Families in Prometheus' text format 0.0.4, as prometheus_client's ``generate_latest`` writes them."""
     lines = []
     for family in families:
-        name = family.name + _SUFFIXES.get(family.type, "")
-        lines.append(f"# HELP {name} {_escaped(family.documentation, quote=False)}")
-        lines.append(f"# TYPE {name} {_CLASSIC_TYPES.get(family.type, family.type)}")
-        lines += _sample_lines(family)
+        lines.append(_classic_header(family.name, family.type, family.documentation))
+        lines += _lines(family)
     return "\n".join([*lines, ""]).encode()
 
 
@@ -100,12 +110,25 @@ def openmetrics(families: Iterable[Metric]) -> bytes:
     """
     lines = []
     for family in families:
-        lines.append(f"# HELP {family.name} {_escaped(family.documentation)}")
-        lines.append(f"# TYPE {family.name} {family.type}")
-        if family.unit:
-            lines.append(f"# UNIT {family.name} {family.unit}")
-        lines += _sample_lines(family)
+        lines.append(_openmetrics_header(family.name, family.type, family.documentation, family.unit))
+        lines += _lines(family)
     return "\n".join([*lines, "# EOF", ""]).encode()
+
+
+@lru_cache(_FAMILIES)
+def _classic_header(family: str, kind: str, text: str) -> str:
+    name = family + _SUFFIXES.get(kind, "")
+    return f"# HELP {name} {_escaped(text, quote=False)}\n# TYPE {name} {_CLASSIC_TYPES.get(kind, kind)}"
+
+
+@lru_cache(_FAMILIES)
+def _openmetrics_header(name: str, kind: str, text: str, unit: str) -> str:
+    header = f"# HELP {name} {_escaped(text)}\n# TYPE {name} {kind}"
+    return f"{header}\n# UNIT {name} {unit}" if unit else header
+
+
+def _lines(family: Metric) -> Iterable[str]:
+    return family.lines if isinstance(family, Family) else _sample_lines(family)
 
 
 def _sample_lines(family: Metric) -> Iterator[str]:

@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse
 from prometheus_client.registry import Collector
 
 from exporter import exposition
+from exporter.sampling.metrics import SnapshotFamilies
 from lab.captures import GOLDEN, Capture, golden, history
 from tests.unavailable import promtool_says
 
@@ -35,6 +36,14 @@ def test_metrics_equal_the_golden_file_and_openmetrics_holds_the_same_samples(ca
     assert exposition.openmetrics(registry.collect()).decode() == golden.openmetrics(registry)
     in_classic = [line for line in text.splitlines() if not line.startswith("#")]
     assert len(in_openmetrics) == len(in_classic) == len(set(in_openmetrics))
+
+
+@pytest.mark.parametrize("server", ["mysql-9.7", "mariadb-11.8"])
+def test_families_that_are_made_once_a_collection_are_those_of_each_snapshot(server: str) -> None:
+    families = SnapshotFamilies()
+    for snapshot in history(Capture(server, "repeated-scan")):
+        assert exposition.openmetrics(families(snapshot)) == exposition.openmetrics(SnapshotFamilies()(snapshot))
+    assert list(families(None)) == list(SnapshotFamilies()(None))
 
 
 def lines(path: Path) -> list[str]:

@@ -14,7 +14,7 @@ from advisor.pool import metrics as curve_metrics
 from advisor.rules.check import Rule
 from advisor.rules.rulebook import Rulebook
 from exporter.exposition import Sample, Spec, assemble
-from exporter.sampling import metrics
+from exporter.sampling.metrics import SnapshotFamilies
 from exporter.snapshot import Snapshot
 
 SPECS = {
@@ -130,17 +130,17 @@ class Exposition:
     def __init__(
         self,
         service: Service,
-        exposed: Callable[[Snapshot | None], Iterable[Metric]] = metrics.families,
+        exposed: Callable[[Snapshot | None], Iterable[Metric]] | None = None,
         own: Sequence[Callable[[], Iterable[Metric]]] = (),
     ) -> None:
         """Begin with no outcome counted.
 
         Args:
             service: Has the snapshot, the advice and the page's address.
-            exposed: The families of a snapshot; of None while the server is away.
+            exposed: The families of a snapshot, and of None while the server is away; by default the exporter's.
             own: More families, of the sidecar itself.
         """
-        self._service, self._exposed, self._own = service, exposed, own
+        self._service, self._exposed, self._own = service, exposed or SnapshotFamilies(), own
         self._outcomes = OutcomeMetrics()
 
     async def families(self) -> list[Metric]:

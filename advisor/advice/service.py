@@ -194,9 +194,11 @@ class Service:
     async def first_verdict(self) -> Assessment | None:
         """``verdict`` for a scrape, which waits a little for the first one, and never fails with it."""
         self._begin()
-        if self.verdict is None:
+        verdict = self.verdict
+        if verdict is None:
             await self._loop.join(SCRAPE_PATIENCE_SECONDS, models=True)
-        return self.verdict
+            verdict = self.verdict
+        return verdict
 
     async def assessment(self, longest: float | None = None) -> Assessment:
         """The assessment of a window that ends now.

@@ -139,7 +139,6 @@ def composed(
     from exporter import mysqld_exporter_names
     from exporter.linux import limits
     from exporter.recording.history import StoredHistory
-    from exporter.sampling import metrics
     from exporter.sampling.history import history_bytes
     from exporter.state_file import StateFile
 
@@ -174,7 +173,7 @@ def composed(
             )
             notifier = alerting.notifier(where)
             own = [part.families for part in (stored, notifier) if part]
-            exposition = Exposition(service, mysqld_exporter_names.families if compat else metrics.families, own)
+            exposition = Exposition(service, mysqld_exporter_names.families if compat else None, own)
             if notifier is None:
                 return application.create(service, exposition)
             look = functools.partial(alerting.server_alerts(where, links).look, service)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
 
 from prometheus_client import Metric
 
@@ -104,6 +104,8 @@ _OF_THE_EXPORTER: Mapping[Spec, Callable[[Snapshot], Iterator[LabelledValue]]] =
 
 
 _ORDER = tuple(BY_NAME[name] for name in dict.fromkeys((*_FIRST, *BY_NAME)) if name != SERVER_TIME.name)
+_SELDOM = tuple(collector for collector in _ORDER if not collector.quick and collector.integrate is None)
+"""Collectors that run only in collections; the others run for a scrape, or by themselves."""
 SPECS: dict[str, Spec] = {
     spec.name: spec
     for spec in (
@@ -117,14 +119,33 @@ SPECS: dict[str, Spec] = {
 """Every metric by name, in the order of the exposition; those about the exporter come last."""
 
 
+class SnapshotFamilies:
+    """The metric families of snapshots; those of sections that scrapes do not read anew are made once a collection."""
+
+    def __init__(self) -> None:
+        """Begin without a family."""
+        self._sections: tuple[object, ...] = ()
+        self._families: dict[str, list[Metric]] = {}
+
+    def __call__(self, snapshot: Snapshot | None) -> Iterator[Metric]:
+        """Those that have samples; of None, only ``innodb_up`` 0."""
+        yield UP.family([((), float(snapshot is not None))])
+        if snapshot is not None:
+            yield from (family for family in self._of(snapshot) if family.samples)
+
+    def _of(self, snapshot: Snapshot) -> Iterator[Metric]:
+        sections = tuple(snapshot.sections.get(collector.name) for collector in _SELDOM)
+        if len(self._sections) != len(sections) or any(map(operator.is_not, sections, self._sections)):
+            self._sections = sections
+            self._families = {collector.name: list(collector.families(snapshot)) for collector in _SELDOM}
+        yield _SERVER.family(_server_info(snapshot))
+        for collector in _ORDER:
+            yield from self._families.get(collector.name) or collector.families(snapshot)
+        for spec, values in _OF_THE_EXPORTER.items():
+            yield spec.family(values(snapshot))
+        yield from SERVER_TIME.families(snapshot)
+
+
 def families(snapshot: Snapshot | None) -> Iterator[Metric]:
-    """The metric families of a snapshot that have samples; of None, only ``innodb_up`` 0."""
-    yield UP.family([((), float(snapshot is not None))])
-    if snapshot is not None:
-        parts = (
-            [_SERVER.family(_server_info(snapshot))],
-            *(collector.families(snapshot) for collector in _ORDER),
-            (spec.family(values(snapshot)) for spec, values in _OF_THE_EXPORTER.items()),
-            SERVER_TIME.families(snapshot),
-        )
-        yield from (family for family in chain.from_iterable(parts) if family.samples)
+    """The metric families of one snapshot, as ``SnapshotFamilies`` gives them."""
+    return SnapshotFamilies()(snapshot)
