@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from typing import Any
 
 from advisor.facts.base import TableFacts, count_seconds, counts_of, fact, file_reads, maybe, over_pools, ratio
 from advisor.facts.key_order import may_be_in_order, read_in_order, rows_in_order
 from advisor.observe.window import Window, known_total
 from exporter.collectors.count_statements import COUNT_STATEMENTS, hidden
-from exporter.collectors.index_sizes import INDEX_SIZES, IndexSizes
+from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
 from exporter.collectors.table_files import TABLE_FILES
+from exporter.collectors.table_io import TABLE_IO
 from exporter.collectors.table_scans import TABLE_SCANS
+from exporter.collectors.table_statements import TABLE_STATEMENTS
 from exporter.rows import number
-from exporter.snapshot import Index, Table
+from exporter.snapshot import Index, SectionKey, Snapshot, Table
+
+_SOURCES: tuple[SectionKey[Any], ...] = (TABLE_SCANS, TABLE_FILES, COUNT_STATEMENTS, TABLE_IO, TABLE_STATEMENTS)
+"""Of passes and of what they read."""
 
 _AS_OFTEN = 0.5
 """Share of the passes over an index: other indexes of its table with so many are one scan with it. One file holds them
 all, and reads of a file do not show the index."""
 _ALONE = 0.75
 """Share of a table: a scan that reads at least this much of it shares its reading with no other."""
+_BY_TWO = 0.6
+"""Share of a table: two scans side by side read half of it each, of rows that statistics may overstate by a tenth. A
+scan that reads more may find the rest in the young sublists."""
 _OWN_READS = 1.5
 """Reads of a table's file for each page that its scans go through: beyond it, something else reads. Rules agree."""
 _MOST_SHARED = 10.0
@@ -70,7 +79,7 @@ class ScanFacts(TableFacts):
     )
     sharers: float = fact(
         "Scans that share one reading of the table, because sessions scan it side by side: the later ones find the "
-        "pages that the first one reads. 1 where each scan reads for itself.",
+        "pages that the first one reads. 1 where each scan reads for itself, even if the pool keeps a part of it.",
         unit="scans",
         default=1.0,
     )
@@ -111,12 +120,13 @@ class _Scan:
     """Indexes of a table that are one scan.
 
     Attributes:
-        sizes: The sizes of all indexes.
-        in_order: The indexes, of all, that were read in the order of their keys.
+        indexes: Those of the scan.
+        sizes: The sizes of all indexes of the table.
+        in_order: The indexes, of all tables, that were read in the order of their keys.
     """
 
     indexes: tuple[Index, ...]
-    sizes: IndexSizes
+    sizes: Mapping[Index, IndexSize]
     in_order: AbstractSet[Index]
 
     @property
@@ -125,7 +135,7 @@ class _Scan:
 
     @property
     def pages(self) -> float:
-        return float(sum(self.sizes.sizes[index].pages for index in self.indexes))
+        return float(sum(self.sizes[index].pages for index in self.indexes))
 
     @property
     def what(self) -> str:
@@ -138,11 +148,15 @@ class _Scan:
         return f"{of_table} with its index {secondary}" if clustered else f"{secondary} of {of_table}"
 
     def passes(self, window: Window) -> _Passes:
+        """Scans of all of them in a window."""
+        return self.together({index: _passes(window, index, self.sizes, self.in_order) for index in self.indexes})
+
+    def together(self, passes_by_index: Mapping[Index, _Passes | None]) -> _Passes:
         """Scans of all of them: those of each index count by its share of the pages."""
         passes_of_all = _Passes()
         for index in self.indexes:
-            passes = _passes(window, index, self.sizes, self.in_order) or _Passes()
-            share = self.sizes.sizes[index].pages / max(self.pages, 1.0)
+            passes = passes_by_index[index] or _Passes()
+            share = self.sizes[index].pages / max(self.pages, 1.0)
             passes_of_all = _Passes(
                 passes_of_all.full + share * passes.full,
                 passes_of_all.ordered + share * passes.ordered,
@@ -155,9 +169,34 @@ class _Scan:
         file = (window.latest[TABLE_FILES] or {}).get(self.table)
         page_bytes = None if file is None else ratio(file.bytes, file.reads)
         page_bytes = page_bytes or number(window.latest.setting("innodb_page_size"))
-        sizes = [self.sizes.sizes[index] for index in self.indexes]
+        sizes = [self.sizes[index] for index in self.indexes]
         in_bytes = [size.pages * (size.page_bytes or page_bytes or 0.0) for size in sizes]
         return sum(in_bytes) if all(in_bytes) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    """A window, as far as all scans share it.
+
+    Attributes:
+        complete: The snapshots with every source of passes and reads that the newest one has.
+        read: Pages read into all pools.
+        created: Pages created in all pools.
+        young: Pages in the young sublists; 0 where that is not known.
+    """
+
+    complete: Sequence[Snapshot]
+    read: float | None
+    created: float | None
+    young: float
+
+    @classmethod
+    def over(cls, window: Window) -> _Watched:
+        sources = [source for source in _SOURCES if window.latest[source] is not None]
+        complete = [s for s in window.snapshots if all(s[source] is not None for source in sources)]
+        read, created = (window.delta(over_pools(counter)) for counter in ("pages_read", "pages_created"))
+        data, old = (over_pools(count)(window.latest) for count in ("database_pages", "old_pages"))
+        return cls(complete, read, created, 0.0 if data is None or old is None else data - old)
 
 
 def scans(window: Window) -> list[ScanFacts]:
@@ -165,17 +204,19 @@ def scans(window: Window) -> list[ScanFacts]:
     sizes = window.latest[INDEX_SIZES]
     if sizes is None:
         return []
-    in_order, rows = read_in_order(window), sizes.rows
-    indexes: dict[Table, list[Index]] = {}
-    for index in sizes.sizes:
-        if index.clustered or index in in_order:
-            indexes.setdefault(index.of_table, []).append(index)
+    in_order, rows, watched = read_in_order(window), sizes.rows, _Watched.over(window)
+    sizes_by_table: dict[Table, dict[Index, IndexSize]] = {}
+    for index, size in sizes.sizes.items():
+        sizes_by_table.setdefault(index.of_table, {})[index] = size
     scans_by_table = {
-        table: scan for table, of_table in indexes.items() if (scan := _scan(window, of_table, sizes, in_order))
+        table: scan
+        for table, of_table in sizes_by_table.items()
+        if (scan := _scan(window, of_table, in_order, watched))
     }
     for table, index in may_be_in_order(window, rows).items():
         if table not in scans_by_table or not _is_explained(scans_by_table[table]):
-            scans_by_table[table] = replace(_uncounted(_Scan((index,), sizes, {index})), in_doubt=True)
+            uncounted = _uncounted(_Scan((index,), sizes_by_table[table], {index}))
+            scans_by_table[table] = replace(uncounted, in_doubt=True)
     if not sizes.other_pages:  # otherwise a table without a size may be a small one
         for table in window.latest[TABLE_SCANS] or {}:
             if table not in rows and window.growth(lambda s: s[TABLE_SCANS], table, float) != 0:
@@ -188,17 +229,18 @@ def _scanned_pages(passes: float | None, pages: float | None) -> float:
 
 
 def _scan(
-    window: Window, indexes: Sequence[Index], sizes: IndexSizes, in_order: AbstractSet[Index]
+    window: Window, sizes: Mapping[Index, IndexSize], in_order: AbstractSet[Index], watched: _Watched
 ) -> ScanFacts | None:
     """The scans of a table's indexes, as far as known; None without scans."""
-    passes = {index: _passes(window, index, sizes, in_order) for index in indexes}
+    passes = {index: _passes(window, index, sizes, in_order) for index in sizes if index.clustered or index in in_order}
     scanned = {index: known.all for index, known in passes.items() if known is not None and known.all}
     if not scanned:
         unknown = [index for index, known in passes.items() if known is None]
         return _uncounted(_Scan((unknown[0],), sizes, in_order)) if unknown else None
-    often = scanned[max(scanned, key=lambda index: _scanned_pages(scanned[index], sizes.sizes[index].pages))]
+    often = scanned[max(scanned, key=lambda index: _scanned_pages(scanned[index], sizes[index].pages))]
     together = tuple(index for index, times in scanned.items() if _AS_OFTEN * often <= times <= often / _AS_OFTEN)
-    return _counted(window, _Scan(together, sizes, in_order))
+    scan = _Scan(together, sizes, in_order)
+    return _counted(window, scan, scan.together(passes), watched)
 
 
 def _is_explained(scan: ScanFacts) -> bool:
@@ -213,24 +255,23 @@ def _uncounted(scanned: _Scan) -> ScanFacts:
     return ScanFacts(scanned.table.schema, scanned.table.table, scanned.what, pages=scanned.pages)
 
 
-def _counted(window: Window, scanned: _Scan) -> ScanFacts:
+def _counted(window: Window, scanned: _Scan, passes: _Passes, watched: _Watched) -> ScanFacts:
     """A scan whose passes are known, with what they read."""
-    table, passes = scanned.table, scanned.passes(window)
+    table = scanned.table
     # From 8.0.14 on InnoDB counts the rows itself, even with one thread; rows_examined does not tell these apart.
     threads = number(window.latest.setting("innodb_parallel_read_threads"))
     parallel = passes.counts if window.latest.server.parallel_read and threads != 1 else 0.0
     # Without instruments, no source counts the pages that parallel readers read.
     counted = not parallel or window.latest.server.has("parallel_readers_instrumented")
     read = _pages_from_file(window, table) if counted else None
-    last = _last_pass(window, scanned) if read else read
+    last = _last_pass(_Progress(scanned, watched.complete), watched.young) if read else read
     waited = window.growth(lambda s: s[TABLE_FILES], table, lambda f: f.seconds) if counted else None
-    all_read = window.delta(over_pools("pages_read"))
     return ScanFacts(
         schema=table.schema,
         table=table.table,
         what=scanned.what,
         pages=scanned.pages,
-        leaf_pages=known_total(scanned.sizes.sizes[index].leaf_pages for index in scanned.indexes),
+        leaf_pages=known_total(scanned.sizes[index].leaf_pages for index in scanned.indexes),
         bytes=scanned.bytes(window),
         passes=passes.all,
         serial_passes=passes.all - parallel,
@@ -243,69 +284,89 @@ def _counted(window: Window, scanned: _Scan) -> ScanFacts:
         pages_read=read,
         pages_read_per_pass=ratio(read, passes.all),
         pages_read_last_pass=last,
-        sharers=_sharers(last, scanned.pages),
+        sharers=_sharers(last, scanned.pages, watched.young),
         other_pages_read_per_pass=(
-            None if read is None or all_read is None else max(0.0, all_read - read) / passes.all
+            None if read is None or watched.read is None else max(0.0, watched.read - read) / passes.all
         ),
-        pages_created_per_pass=ratio(window.delta(over_pools("pages_created")), passes.all),
+        pages_created_per_pass=ratio(watched.created, passes.all),
     )
 
 
-def _sharers(pages_read: float | None, pages: float) -> float:
-    """Scans that share one reading of a table of so many pages, of which a scan reads these on average.
+def _sharers(pages_read: float | None, pages: float, young: float) -> float:
+    """Scans that share one reading of a table.
 
-    A single scan of a table that exceeds the old sublist reads nearly all of it, or nothing once the table is cached:
-    by the time it returns to a page, it has evicted it. Reads of a part show scans that run side by side. Where it was
-    one scan after all, and a part of the table is cached, the advice holds too: it makes room for the whole table.
+    A single scan of a table that exceeds the old sublist evicts a page before it returns to it. It finds only what the
+    young sublists keep since the pool filled: a third of TPC-H's lineitem, read by one session (MySQL 9.7.4). Reads of
+    a smaller part show scans that run side by side. Where it was one scan after all, the advice holds too: it makes
+    room for the whole table.
+
+    Args:
+        pages_read: By a scan, on average.
+        pages: Of the table.
+        young: Pages in the young sublists.
     """
     if pages_read is None or not _MOST_SHARED * pages_read >= pages > pages_read / _ALONE:
         return 1.0
-    return pages / pages_read
+    kept = pages_read >= _BY_TWO * pages and pages - pages_read <= young
+    return 1.0 if kept else pages / pages_read
 
 
-def _last_pass(window: Window, scanned: _Scan) -> float | None:
+def _last_pass(progress: _Progress, young: float) -> float | None:
     """Pages read per pass by the newest passes: by one of each scan in a reading."""
-    marks = _progress(window, scanned)
-    if len(marks) == 1:
+    passes, pages = progress.passes(-1), progress.scanned.pages
+    if not passes:
         return None
-    passes, pages_read = marks[-1]
+    pages_read = progress.read_by(passes)
 
     def per_pass(newest: float) -> float:
         # A scan reads a page once. More is read by lookups.
-        return min((pages_read - _read_at(marks, passes - newest)) / newest, scanned.pages)
+        return min((pages_read - progress.read_by(passes - newest)) / newest, pages)
 
     # The half, because the scans may have read the table at first and found it cached later.
-    sharers = _sharers(per_pass(passes / 2), scanned.pages)
+    sharers = _sharers(per_pass(passes / 2), pages, young)
     # Whole passes, because a part of the table may be cached: a part of a pass reads more or less than its share.
     return per_pass(min(math.ceil(sharers), passes))
 
 
-def _progress(window: Window, scanned: _Scan) -> list[tuple[float, float]]:
-    """Passes and pages read since the window's begin, at each snapshot at which passes had grown.
+@dataclass(frozen=True, slots=True)
+class _Progress:
+    """Passes and pages read since the first of some snapshots.
 
     The server counts the rows of some scans as they are read, and of others when the scan ends, in one batch (MySQL
     9.7.4, TPC-H). What was read since the last count is of a pass under way, which is none yet.
     """
-    marks, before = [(0.0, 0.0)], window.snapshots[0]
-    for snapshot in window.snapshots[1:]:
-        part = Window((before, snapshot))
-        passes, pages_read = scanned.passes(part).all, _pages_from_file(part, scanned.table)
-        if passes and pages_read is not None:
-            marks.append((marks[-1][0] + passes, marks[-1][1] + pages_read))
-            before = snapshot
-    return marks
+
+    scanned: _Scan
+    snapshots: Sequence[Snapshot]
+
+    def passes(self, number: int) -> float:
+        """Passes until a snapshot."""
+        return self.scanned.passes(self._until(number)).all
+
+    def read_by(self, passes: float) -> float:
+        """Pages that had been read after so many passes."""
+        numbers = range(len(self.snapshots))
+        after = bisect_right(numbers, passes, key=self.passes)
+        counted = self.passes(after - 1)
+        before = bisect_left(numbers, counted, hi=after - 1, key=self.passes)
+        read = self._read(before)
+        if passes == counted:
+            return read
+        return read + (passes - counted) / (self.passes(after) - counted) * (self._read(after) - read)
+
+    def _read(self, number: int) -> float:
+        return _pages_from_file(self._until(number), self.scanned.table) or 0.0
+
+    def _until(self, number: int) -> Window:
+        return Window((self.snapshots[0], self.snapshots[number]))
 
 
-def _read_at(marks: Sequence[tuple[float, float]], passes: float) -> float:
-    """Pages that had been read after so many passes."""
-    before, after = next(pair for pair in pairwise(marks) if passes < pair[1][0])
-    return before[1] + (passes - before[0]) / (after[0] - before[0]) * (after[1] - before[1])
-
-
-def _passes(window: Window, index: Index, sizes: IndexSizes, in_order: AbstractSet[Index]) -> _Passes | None:
+def _passes(
+    window: Window, index: Index, sizes: Mapping[Index, IndexSize], in_order: AbstractSet[Index]
+) -> _Passes | None:
     """Scans of an index, from table I/O and from COUNT(*); None where not known."""
-    table, of_table = index.of_table, sizes.of(index.of_table)
-    rows = next((size.rows for other, size in of_table.items() if other.clustered), None)
+    table = index.of_table
+    rows = next((size.rows for other, size in sizes.items() if other.clustered), None)
     if rows is None:
         return None
     ordered = ratio(rows_in_order(window, index), rows) or 0.0 if index in in_order else 0.0
@@ -314,7 +375,7 @@ def _passes(window: Window, index: Index, sizes: IndexSizes, in_order: AbstractS
     fetched = window.growth(lambda s: s[TABLE_SCANS], table, float)
     counts = counts_of(window, table)
     examined = window.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.rows_examined)
-    has_secondary = any(not other.clustered for other in of_table)
+    has_secondary = any(not other.clustered for other in sizes)
     by_counts = _counts_clustered(window, table, has_secondary=has_secondary) if counts else False
     # Its optimiser treats COUNT(*) as a table scan, so that table I/O counts it, too (seen on 11.8, not on 10.11).
     in_table_io = window.latest.server.has("count_star_in_table_io")

@@ -83,15 +83,16 @@ class Window:
         known = [entries for snapshot in self.snapshots if (entries := table(snapshot)) is not None]
         if len(known) < 2:
             return None
-        if not any(key in entries for entries in known):
+        items = [entries.get(key) for entries in known]
+        present = [item for item in items if item is not None]
+        if not present:
             return 0.0
-        if key not in known[-1] or (key not in known[0] and len(known[0]) >= TOP):
+        if items[-1] is None or (items[0] is None and len(known[0]) >= TOP):
             return None
-        all_values = [value(entries[key]) for entries in known if key in entries]
-        values = [number for number in all_values if number is not None]
-        if len(values) < len(all_values):
+        values = [number for item in present if (number := value(item)) is not None]
+        if len(values) < len(present):
             return None
-        return _growth(values if key in known[0] else [0.0, *values])
+        return _growth(values if items[0] is not None else [0.0, *values])
 
     def recent(self, seconds: float) -> Window:
         """The newest part, of at most ``seconds``."""

@@ -91,7 +91,7 @@ def test_a_finding_appears_once_while_one_sample_in_five_says_no(make_rule: Make
     rule, before = make_rule(**SAMPLE), None
     seen: list[float] = []
     made: list[bool] = []
-    for number in range(12, len(snapshots) + 1):
+    for number in range(13, len(snapshots) + 1):
         before = judged(rule, snapshots[:number], before)
         [finding] = findings(before)
         seen.append(finding.since or 0.0)

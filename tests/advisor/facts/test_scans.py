@@ -91,9 +91,27 @@ def test_sessions_that_scan_side_by_side_share_a_reading(name: str) -> None:
     assert scan.pages_read_last_pass * scan.sharers == pytest.approx(scan.pages)
 
 
-@pytest.mark.parametrize(("read", "sharers"), [(5_700, 2.0), (9_000, 1.0), (1_000, 1.0), (0, 1.0)])
-def test_a_scan_that_reads_nearly_all_or_hardly_anything_shares_nothing(read: int, sharers: float) -> None:
-    scan = scan_of(scanned(10, passes=0, pages_read=0), scanned(20, passes=1, pages_read=read))
+@pytest.mark.parametrize("name", ["mysql-9.7/tpch-reports", "mysql-9.7/time-zero-pollutes-followed"])
+def test_a_single_session_that_finds_a_part_of_the_table_in_the_pool_shares_nothing(name: str) -> None:
+    for scan in facts_of(name).lists["scans"]:
+        assert scan.sharers == 1.0, scan.table
+
+
+@pytest.mark.parametrize(
+    ("read", "young", "sharers"),
+    [
+        (5_700, 10_000, 2.0),
+        (7_125, 10_000, 1.0),  # the young sublists keep the rest
+        (7_125, 4_000, 1.6),  # which they cannot hold
+        (9_000, 1_000, 1.0),
+        (1_000, 1_000, 1.0),
+        (0, 1_000, 1.0),
+    ],
+)
+def test_a_scan_that_reads_nearly_all_or_hardly_anything_shares_nothing(read: int, young: int, sharers: float) -> None:
+    pools = (pool(database_pages=16_300, old_pages=16_300 - young),)
+    first, last = (scanned(10 + 10 * passes, passes, passes * read, pools=pools) for passes in (0, 1))
+    scan = scan_of(first, last)
     assert scan is not None
     assert scan.sharers == sharers
 
