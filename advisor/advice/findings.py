@@ -90,6 +90,10 @@ def moved(before: Recommendation, now: Recommendation) -> Iterator[Evidence]:
     """The values that the last advice had for the changes of a finding, and why they moved.
 
     A value that does not move keeps what it moved from before.
+
+    Args:
+        before: The finding as it was when it first advised its last values.
+        now: The finding.
     """
     earlier = {change.setting: change.to for change in before.changes}
     for change in now.changes:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from advisor.advice.evaluation import advice
 from advisor.advice.interpreter import NO_MODEL, Evaluator, Remembered
 from advisor.advice.trace import Evaluation, RuleState, states
-from advisor.contract.recommendation import Advice, Blind, Recommendation, Trend, fingerprint
+from advisor.contract.recommendation import Advice, Blind, Number, Recommendation, Trend, fingerprint
 from advisor.ledger.entry import RememberedFinding
 from advisor.observe.limits import LEAST_SECONDS, RECENT_SECONDS
 from advisor.observe.window import Window
@@ -41,12 +41,14 @@ class Judgement:
         at: Time of the newest snapshot, Unix seconds.
         missing_since: By the fingerprint of a finding that was not made this time, the time of the first of the latest
             snapshots in a row without it, Unix seconds.
+        begun: The findings that stand, by fingerprint, as they were when they first advised their values.
     """
 
     rule: str
     evaluations: tuple[Evaluation, ...]
     at: float
     missing_since: Mapping[str, float] = field(default_factory=dict)
+    begun: Mapping[str, Recommendation] = field(default_factory=dict)
 
     @property
     def findings(self) -> dict[str, Recommendation]:
@@ -151,7 +153,7 @@ def judge(
     evaluator = functools.partial(
         Evaluator,
         (*rules, *beside),
-        findings=tuple(finding for judgement in before.values() for finding in judgement.findings.values()),
+        findings=tuple(finding for judgement in before.values() for finding in judgement.begun.values()),
         seconds=seconds,
         loads=loads,
         remembered=remembered,
@@ -232,4 +234,18 @@ def _standing(rule: Rule, evaluations: Sequence[Evaluation], at: float, before: 
         if key not in made and rule.file.for_each not in _STATES and at - since < CLEAR_SECONDS:
             missing_since[key] = since
             judged.append(Evaluation(rule.id, finding.subject, finding))
-    return Judgement(rule.id, tuple(judged), at, missing_since)
+    judgement = Judgement(rule.id, tuple(judged), at, missing_since)
+    return replace(judgement, begun=dict(_begun(judgement.findings, before.begun if before else {})))
+
+
+def _begun(
+    findings: Mapping[str, Recommendation], before: Mapping[str, Recommendation]
+) -> Iterator[tuple[str, Recommendation]]:
+    """The findings as they were when they first advised their values."""
+    for key, finding in findings.items():
+        first = before.get(key, finding)
+        yield key, first if _advised(first) == _advised(finding) else finding
+
+
+def _advised(finding: Recommendation) -> dict[str, Number | str]:
+    return {change.setting: change.to for change in finding.changes}

@@ -48,6 +48,17 @@ def test_the_earlier_value_stays_in_the_evidence_until_the_finding_clears() -> N
     assert moved(judged(13_400, now)) == moved(now)
 
 
+def test_a_value_that_moved_after_small_steps_names_the_figures_since_it_was_first_advised() -> None:
+    first = now = judged(13_400)
+    for pages in range(13_000, 12_000, -400):
+        before, now = now, judged(pages, now)
+        if value(now) != value(before):
+            break
+    [item] = moved(now)
+    assert item.value == value(first)
+    assert "table pages 13,400 -> 12," in item.source
+
+
 def test_a_value_that_is_as_good_as_the_best_stays() -> None:
     before = judged(11_700)
     now = judged(11_400, before)
