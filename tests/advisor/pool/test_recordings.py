@@ -29,7 +29,7 @@ ANSWERED = (
 )
 
 
-RESIZED = ("mysql-9.7/tpcc-little-pool", "mysql-8.0/tpcc-little-pool")
+RESIZED = ("mysql-9.7/tpcc-little-pool", "mysql-8.0/tpcc-little-pool", "mysql-9.7/tpcc-transactions")
 """With the reads that were measured beside them after the pool was resized."""
 
 
