@@ -20,10 +20,14 @@ from tests.advisor.building import capture, captured
 
 ANSWERED = (
     "mysql-5.6/idle",
+    "mysql-5.7/idle",
+    "mysql-8.0/idle",
     "mysql-9.7/idle",
     "mysql-9.7/outdated-statistics",  # lookups that read nothing, or none at all
     "mysql-9.7/outdated-statistics-followed",
     "mysql-9.7/secondary-scan",
+    "mysql-8.0/outdated-statistics",
+    "mysql-8.0/secondary-scan",
     "mariadb-11.8/outdated-statistics",
     "mariadb-11.8/emptied-file",
 )
