@@ -43,7 +43,7 @@ def sidecar(request: pytest.FixtureRequest) -> Iterator[Listening]:
         server = stack.enter_context(start_or_skip("mysql-9.7", {"innodb-buffer-pool-size": demo.POOL}))
         stack.enter_context(demo.load(server))
         sidecar = stack.enter_context(Listening("--dsn", server.dsn, "--interval", "2s"))
-        wait_for(lambda: sidecar.judged() and sidecar.get("/state").json()["judged"]["seconds"] >= LONG)
+        wait_for(lambda: (advised := finding(sidecar)) and advised["watched_seconds"] >= LONG)
         yield sidecar
 
 
