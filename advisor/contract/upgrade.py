@@ -1,0 +1,109 @@
+"""The forecast of an upgrade: the JSON of `innodb-advisor upgrade --format json` and of `/upgrade`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from pydantic import Field
+
+from advisor.contract.recommendation import Evidence, Frozen, Number
+
+
+class Cause(StrEnum):
+    """Why something changes with the version."""
+
+    DEFAULT = "default"
+    """A setting stands at its default, which is another one in the new version."""
+    BEHAVIOUR = "behaviour"
+    """The new version behaves in another way, whatever the settings."""
+    REMOVAL = "removal"
+    """A setting, or what it controlled, is gone."""
+
+
+class OptionLine(Frozen):
+    """A line for the option file's [mysqld] section on the new server."""
+
+    line: str = Field(examples=["innodb_change_buffering = all"])
+    reason: str
+
+
+class Statement(Frozen):
+    """SQL to run around the upgrade."""
+
+    sql: str
+    reason: str
+
+
+class Blocker(Frozen):
+    """A variable that is set here and that the new version does not know: with it, the server does not start."""
+
+    variable: str
+    value: str | None = Field(None, description="As it is set here; null where only its name is known.")
+    source: str = Field(description="Where it is set: an option file, the command line, mysqld-auto.cnf.")
+    since: str = Field(description="The first version without it.")
+    replacement: OptionLine | None = Field(None, description="What takes its place, with today's value carried over.")
+    references: tuple[str, ...] = ()
+
+
+class UpgradeEffect(Frozen):
+    """What a changed default or behaviour does to this workload."""
+
+    cause: Cause
+    name: str = Field(description="The setting, or the behaviour's key in knowledge.toml.")
+    from_: Number | str | None = Field(None, alias="from", serialization_alias="from")
+    to: Number | str | None = None
+    subject: Mapping[str, str] = Field(default_factory=dict, description="A table or an index; empty for the server.")
+    summary: str = Field(description="A sentence without its full stop.")
+    evidence: tuple[Evidence, ...] = ()
+    quantity: str | None = Field(None, description="Null where no model knows the effect; then there is no number.")
+    unit: str = ""
+    now: Number | None = None
+    predicted: Number | None = None
+    low: Number | None = None
+    high: Number | None = None
+    model: str | None = None
+    pages_per_second: Number | None = Field(
+        None, description="Pages read and written a second more (or fewer, if negative): the effects' order."
+    )
+    better: bool | None = Field(None, description="Whether the new value is better; null where that is not known.")
+    keep: tuple[OptionLine, ...] = Field((), description="Lines that keep today's behaviour, where that is better.")
+    statements: tuple[Statement, ...] = Field((), description="SQL to run before or after, for this effect.")
+    references: tuple[str, ...] = ()
+
+
+class SettledAdvice(Frozen):
+    """Advice that falls away with the upgrade."""
+
+    rule: str
+    fingerprint: str
+    summary: str
+    reason: str
+
+
+class NotForetold(Frozen):
+    """What cannot be said, and what to record so that it can."""
+
+    what: str
+    reason: str
+    cure: str | None = None
+
+
+class UpgradeForecast(Frozen):
+    """What an upgrade does to a server."""
+
+    server: str
+    to: str = Field(description="The new version, with the flavour.")
+    assumed: str | None = Field(None, description="The newest version known, where the new one is assumed to be alike.")
+    at: float = Field(description="The newest snapshot's time, Unix seconds.")
+    watched_seconds: float
+    warnings: tuple[str, ...] = Field((), description="Bugs of the new version that concern the upgrade itself.")
+    blockers: tuple[Blocker, ...]
+    effects: tuple[UpgradeEffect, ...] = Field(description="Worse or not known to be better, the largest first.")
+    improvements: tuple[UpgradeEffect, ...]
+    settled: tuple[SettledAdvice, ...]
+    other_changes: int = Field(description="Other defaults that change, and touch nothing that was seen.")
+    option_file: tuple[OptionLine, ...]
+    before: tuple[Statement, ...] = Field(description="SQL to run before the upgrade.")
+    after: tuple[Statement, ...] = Field(description="SQL to run after it.")
+    not_foretold: tuple[NotForetold, ...]

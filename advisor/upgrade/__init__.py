@@ -1,0 +1,1 @@
+"""What another version of the server does to the workload that was watched."""

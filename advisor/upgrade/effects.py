@@ -1,0 +1,13 @@
+"""The effects of an upgrade, file by file. Each names what it cannot say, with the cure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from advisor.contract.upgrade import NotForetold, UpgradeEffect
+from advisor.upgrade.upgrade import Upgrade
+
+Effects = Callable[[Upgrade], Iterator[UpgradeEffect | NotForetold]]
+
+EFFECTS: tuple[Effects, ...] = ()
+"""In no order: the forecast sorts what they say by pages a second."""
