@@ -43,6 +43,7 @@ class Blocker(Frozen):
     source: str = Field(description="Where it is set: an option file, the command line, mysqld-auto.cnf.")
     since: str = Field(description="The first version without it.")
     replacement: OptionLine | None = Field(None, description="What takes its place, with today's value carried over.")
+    before: tuple[Statement, ...] = Field((), description="SQL to run before the upgrade: RESET PERSIST.")
     references: tuple[str, ...] = ()
 
 
@@ -68,7 +69,8 @@ class UpgradeEffect(Frozen):
     )
     better: bool | None = Field(None, description="Whether the new value is better; null where that is not known.")
     keep: tuple[OptionLine, ...] = Field((), description="Lines that keep today's behaviour, where that is better.")
-    statements: tuple[Statement, ...] = Field((), description="SQL to run before or after, for this effect.")
+    before: tuple[Statement, ...] = Field((), description="SQL to run before the upgrade, for this effect.")
+    after: tuple[Statement, ...] = Field((), description="SQL to run after it.")
     references: tuple[str, ...] = ()
 
 
@@ -89,6 +91,14 @@ class NotForetold(Frozen):
     cure: str | None = None
 
 
+class MovedDefault(Frozen):
+    """A setting at its default that the new version has another default for, and that touches nothing that was seen."""
+
+    setting: str
+    from_: Number | str = Field(alias="from", serialization_alias="from")
+    to: Number | str
+
+
 class UpgradeForecast(Frozen):
     """What an upgrade does to a server."""
 
@@ -102,7 +112,7 @@ class UpgradeForecast(Frozen):
     effects: tuple[UpgradeEffect, ...] = Field(description="Worse or not known to be better, the largest first.")
     improvements: tuple[UpgradeEffect, ...]
     settled: tuple[SettledAdvice, ...]
-    other_changes: int = Field(description="Other defaults that change, and touch nothing that was seen.")
+    other_changes: tuple[MovedDefault, ...] = Field(description="They touch nothing that was seen.")
     option_file: tuple[OptionLine, ...]
     before: tuple[Statement, ...] = Field(description="SQL to run before the upgrade.")
     after: tuple[Statement, ...] = Field(description="SQL to run after it.")
