@@ -66,6 +66,10 @@ class ByVersion(_Part, Generic[T]):
         floors = self.mysql if family == "mysql" else self.mariadb
         return next((value for floor, value in floors if floor <= version), None)
 
+    def floors(self, family: Family) -> tuple[Version, ...]:
+        """The versions from which on a family has another value, the newest first."""
+        return tuple(floor for floor, _ in (self.mysql if family == "mysql" else self.mariadb))
+
     def values(self) -> tuple[T, ...]:
         """Every value, of all versions."""
         return tuple(value for _, value in (*self.mysql, *self.mariadb))
@@ -162,8 +166,11 @@ class SettingEntry(_Part):
 class Knowledge(_Part):
     """The whole file."""
 
-    newest: Mapping[Family, str]
-    """The newest release of each family whose behaviour is known; a newer one is assumed to behave like it."""
+    series: Mapping[Family, tuple[str, ...]]
+    """The series of each family whose behaviour is known, oldest first; a newer one is assumed to behave like the last.
+    """
+    steps: Mapping[Family, tuple[str, ...]]
+    """Series that an upgrade of the data folder must not skip."""
     settings: Mapping[str, SettingEntry]
     behaviours: Mapping[str, Behaviour]
     bugs: Mapping[str, Bug] = Field(default_factory=dict)
@@ -182,8 +189,18 @@ def load(path: Path = PATH) -> Knowledge:
 
 
 _KNOWLEDGE = load()
-NEWEST = _KNOWLEDGE.newest
+SERIES: Mapping[Family, tuple[str, ...]] = _KNOWLEDGE.series
+STEPS: Mapping[Family, tuple[str, ...]] = _KNOWLEDGE.steps
+NEWEST: Mapping[Family, str] = {family: series[-1] for family, series in SERIES.items()}
 SETTINGS = _KNOWLEDGE.settings
 BUGS = _KNOWLEDGE.bugs
 BEHAVIOURS: Mapping[str, Behaviour] = {**_KNOWLEDGE.behaviours, **BUGS}
 """Those of the table of that name, and the bugs."""
+
+
+def newest_patch(family: Family, series: tuple[int, int]) -> Version:
+    """The first patch of a series that differs in nothing from the later ones, as far as the file tells."""
+    entries = (*SETTINGS.values(), *BEHAVIOURS.values())
+    by_version = (value for entry in entries for _, value in entry if isinstance(value, ByVersion))
+    floors = (floor for value in by_version for floor in value.floors(family))
+    return max((floor for floor in floors if floor[:2] == series), default=(*series, 0))

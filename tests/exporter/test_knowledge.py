@@ -137,7 +137,7 @@ def test_a_broken_file_is_refused_with_what_is_wrong(tmp_path: Path, wrong: str,
 def test_the_file_says_which_servers_checked_it() -> None:
     head = PATH.read_text(encoding="utf-8").partition("[")[0]
     assert all(name.partition("-")[2] in head for name in NAMES)
-    assert set(tomllib.loads(PATH.read_text(encoding="utf-8"))) == {"newest", "settings", "behaviours", "bugs"}
+    assert set(tomllib.loads(PATH.read_text(encoding="utf-8"))) == {"series", "steps", "settings", "behaviours", "bugs"}
 
 
 def test_without_exists_a_setting_exists_everywhere() -> None:
