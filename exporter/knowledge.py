@@ -21,8 +21,6 @@ Managed = Literal["aurora", "rds", "azure", "cloudsql"]
 Unit = Literal["", "bytes", "percent", "milliseconds", "pages", "threads", "iops", "instances"]
 Consequence = Literal["refuse", "restart", "warn"]
 Scalar = int | float | str
-COMPUTED = "computed"
-"""Marks a default that the server computes from the machine or from other settings."""
 
 PATH = Path(__file__).with_name("knowledge.toml")
 T = TypeVar("T")
@@ -133,6 +131,13 @@ class Bug(Behaviour):
         return min((floor for floor, has in floors if floor > version and not has), default=None)
 
 
+class Computed(_Part):
+    """A default that the server computes from the machine or from other settings."""
+
+    computed: str
+    """The name of the formula in advisor/upgrade/defaults.py."""
+
+
 class SettingEntry(_Part):
     """A global variable."""
 
@@ -155,8 +160,10 @@ class SettingEntry(_Part):
     """The possible texts; ON and OFF for a switch."""
     windows_words: tuple[str, ...] | None = None
     """The possible texts on Windows, if they differ."""
-    default: ByVersion[Scalar]
-    """As the server prints it; ``computed`` if it depends on the machine or on other settings."""
+    default: ByVersion[Scalar | Computed]
+    """As the server prints it, or its formula."""
+    empty: str | None = None
+    """The text that it stands for where the server prints an empty one."""
     refused: Mapping[Literal["anywhere", Managed], str] = Field(default_factory=dict)
     """Why it cannot be changed: ``anywhere``, or on a managed service."""
     reference: str = Field(pattern="^https://")
