@@ -107,6 +107,18 @@ class TextTable:
 
 
 @dataclass(frozen=True, slots=True)
+class Pasted:
+    """Lines to paste as they are: of an option file, or SQL.
+
+    Attributes:
+        language: As a fence in markdown names it.
+    """
+
+    text: str
+    language: Literal["ini", "sql"]
+
+
+@dataclass(frozen=True, slots=True)
 class Folded:
     """Blocks that a page unfolds by their summary; text and markdown leave them out."""
 
@@ -131,7 +143,7 @@ class Card:
     level: int = 2
 
 
-Block: TypeAlias = Heading | Paragraph | Instructions | Details | TextTable | Folded | Card
+Block: TypeAlias = Heading | Paragraph | Instructions | Details | TextTable | Pasted | Folded | Card
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,8 @@ def _block(block: blocks.Block) -> str:
             return f'<dl class="steps">{steps}</dl>' if steps else ""
         case blocks.TextTable():
             return _table(block)
+        case blocks.Pasted():
+            return f'<div class="code">{_code(block.text)}</div>'
         case blocks.Folded():
             return folded(block.summary, fragment(block.blocks))
         case blocks.Card():
@@ -173,8 +175,12 @@ def _card(card: blocks.Card) -> str:
 def _step(label: str, line: str | blocks.Link) -> str:
     content = _shown(line)
     if label in _CODE:  # which may have several lines
-        content = f'<div class="code"><code dir="ltr">{escape(visible_lines(blocks.plain(line)))}</code></div>'
+        content = f'<div class="code">{_code(blocks.plain(line))}</div>'
     return f'<div class="step"><dt>{_LABELS.get(label, label.capitalize())}</dt><dd>{content}</dd></div>'
+
+
+def _code(text: str) -> str:
+    return f'<code dir="ltr">{escape(visible_lines(text))}</code>'
 
 
 def _table(table: blocks.TextTable) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from advisor.contract.visible import visible
+from advisor.contract.visible import visible, visible_lines
 from advisor.render import blocks
 
 _MARKUP = re.compile(r"[\\`*\[\]|~]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|#(?=#*$)")
@@ -37,6 +37,8 @@ def _parts(block: blocks.Block) -> Iterator[str]:
                 *(_row(inline(blocks.plain(cell)) for cell in row) for row in block.rows),
             )
             yield "\n".join(rows)
+        case blocks.Pasted():
+            yield _fenced(block.text, block.language)
         case blocks.Card():
             title = ": ".join(inline(part) for part in (block.mark, blocks.plain(block.server), block.title) if part)
             yield f"{'#' * block.level} {title}"
@@ -52,10 +54,13 @@ def _row(cells: Iterable[str]) -> str:
 
 def _sql(lines: Iterable[tuple[str, str]]) -> str:
     """A block that can be pasted whole: it applies, and all else in it is a comment."""
-    sql = [text if label == "apply" else _comment(label, text) for label, text in lines]
-    # Longer than any backticks in a name.
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", "\n".join(sql))), default=0))
-    return "\n".join((f"{fence}sql", *sql, fence))
+    return _fenced("\n".join(text if label == "apply" else _comment(label, text) for label, text in lines), "sql")
+
+
+def _fenced(text: str, language: str) -> str:
+    """Lines between fences that are longer than any backticks in them."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return "\n".join((f"{fence}{language}", visible_lines(text), fence))
 
 
 def _comment(label: str, text: str) -> str:

@@ -110,6 +110,8 @@ def _renderables(block: blocks.Block, out: Console, width: int) -> list[Renderab
             return [_labelled(block.lines)] if block.lines else []
         case blocks.TextTable():
             return [_table(block, out, width)] if block.rows else []
+        case blocks.Pasted():
+            return [Padding(Text(visible_lines(block.text)), (0, 0, 0, _LAYOUT.indent), expand=False)]
         case blocks.Card():
             return [_card(block, out, width)]
         case blocks.Folded():

@@ -1,0 +1,162 @@
+"""The forecast of an upgrade: what stops the start, changes or gets better, and the lines and SQL for it. Pure."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+
+from advisor.contract.recommendation import Number, Recommendation, tidy
+from advisor.contract.settings import SETTINGS, SettingValue
+from advisor.contract.upgrade import (
+    Blocker,
+    MovedDefault,
+    NotForetold,
+    OptionLine,
+    Statement,
+    UpgradeEffect,
+    UpgradeForecast,
+)
+from advisor.facts import facts
+from advisor.observe.window import Window
+from advisor.pool.fitting import Loads
+from advisor.pool.model import PoolModel
+from advisor.rules.check import Rule
+from advisor.upgrade.defaults import settings_of
+from advisor.upgrade.effects import EFFECTS
+from advisor.upgrade.options import blockers, configured
+from advisor.upgrade.settled import settled
+from advisor.upgrade.target import assumptions, target
+from advisor.upgrade.upgrade import Upgrade
+
+
+def forecast(
+    window: Window,
+    to: str,
+    *,
+    option_file: str | None = None,
+    findings: Sequence[Recommendation] = (),
+    rules: Sequence[Rule] = (),
+    loads: Loads | None = None,
+    seconds: float = math.inf,
+) -> UpgradeForecast:
+    """What an upgrade does to the server of a window.
+
+    Args:
+        window: What has been watched.
+        to: The new version, such as ``8.4`` or ``11.8.3``.
+        option_file: The text of the server's option file, where it is at hand.
+        findings: On the server as it is: those that fall away are named.
+        rules: The rules that made them.
+        loads: As in ``PoolModel``.
+        seconds: CPU time for the model of the pool.
+
+    Raises:
+        UpgradeRefused: There is no forecast for this version.
+        ValueError: The text is no option file.
+    """
+    before = window.latest.server
+    after = target(before, to)
+    configuration = configured(window, option_file)
+    known = facts(window)
+    model = PoolModel(window, known, loads)
+    model.until = None if math.isinf(seconds) else time.thread_time() + seconds
+    settings = settings_of(window, after, None if configuration is None else configuration.settings)
+    upgrade = Upgrade(window, known, model, before, after, settings)
+    of_start = [*blockers(window, after, configuration)]
+    of_work = [said for effects in EFFECTS for said in effects(upgrade)]
+    of_defaults = _not_computed(upgrade)
+    stops = tuple(said for said in of_start if isinstance(said, Blocker))
+    effects = sorted((said for said in of_work if isinstance(said, UpgradeEffect)), key=_worst_first)
+    unknown = (said for said in (*of_start, *of_work, *of_defaults) if isinstance(said, NotForetold))
+    return UpgradeForecast(
+        server=str(before),
+        to=str(after),
+        assumed=after.behaves_like,
+        at=window.latest.at,
+        watched_seconds=round(window.seconds, 3),
+        warnings=assumptions(before, after),
+        blockers=stops,
+        effects=tuple(effect for effect in effects if effect.better is not True),
+        improvements=tuple(sorted((effect for effect in effects if effect.better is True), key=_reads)),
+        settled=tuple(settled(upgrade, findings, rules)),
+        other_changes=tuple(_others(upgrade, effects)),
+        option_file=tuple(_option_file(stops, effects)),
+        before=_statements([*_before(stops), *(statement for effect in effects for statement in effect.before)]),
+        after=_statements(statement for effect in effects for statement in effect.after),
+        not_foretold=tuple(dict.fromkeys(unknown)),
+    )
+
+
+def _before(stops: Iterable[Blocker]) -> Iterator[Statement]:
+    return (statement for blocker in stops for statement in blocker.before)
+
+
+def _worst_first(effect: UpgradeEffect) -> tuple[float, bool, bool, str]:
+    """The most pages first; of equals the worse ones, and those with a number."""
+    return -_reads(effect), effect.better is not False, effect.quantity is None, effect.name
+
+
+def _reads(effect: UpgradeEffect) -> float:
+    """Pages read and written a second more; 0 where that is not known."""
+    return effect.pages_per_second or 0.0
+
+
+def _others(upgrade: Upgrade, effects: Sequence[UpgradeEffect]) -> Iterator[MovedDefault]:
+    """The defaults that move, and that no effect is of."""
+    judged = {effect.name for effect in effects} | {option(line) for effect in effects for line in effect.keep}
+    for setting in upgrade.settings.values():
+        if setting.moves and setting.at_default is not False and setting.name not in judged:
+            assert setting.before is not None and setting.after is not None  # noqa: S101, PT018 - it moves
+            yield MovedDefault(setting=setting.name, from_=_shown(setting.before), to=_shown(setting.after))
+
+
+def _not_computed(upgrade: Upgrade) -> Iterator[NotForetold]:
+    """The new defaults that the server computes from what is not known."""
+    names = [
+        setting.name
+        for setting in upgrade.settings.values()
+        if setting.before is not None
+        and setting.after is None
+        and setting.at_default is not False
+        and SETTINGS[setting.name].exists_on(upgrade.after)
+    ]
+    if names:
+        yield NotForetold(
+            what=f"the new default of {', '.join(names)}",
+            reason="the server computes it from its cores, memory or file system when it starts: not known here",
+            cure="name them with --cores and --memory, or record beside the server, with its machine in sight",
+        )
+
+
+def _shown(value: SettingValue) -> Number | str:
+    return value if isinstance(value, str) else tidy(value)
+
+
+def option(line: OptionLine) -> str:
+    """The name of the option that a line sets."""
+    return line.line.partition("=")[0].strip()
+
+
+def _option_file(stops: Iterable[Blocker], effects: Iterable[UpgradeEffect]) -> Iterator[OptionLine]:
+    """The lines for the new server, one for each option: of two values that of the larger effect."""
+    lines: dict[str, OptionLine] = {}
+    replacements = (blocker.replacement for blocker in stops if blocker.replacement is not None)
+    for line in (*replacements, *(line for effect in effects for line in effect.keep)):
+        first = lines.setdefault(option(line), line)
+        if first.line == line.line:
+            lines[option(line)] = first.model_copy(update={"reason": _joined(first.reason, line.reason)})
+    yield from lines.values()
+
+
+def _statements(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+    """Each statement once, with all of its reasons."""
+    by_sql: dict[str, Statement] = {}
+    for statement in statements:
+        first = by_sql.setdefault(statement.sql, statement)
+        by_sql[statement.sql] = first.model_copy(update={"reason": _joined(first.reason, statement.reason)})
+    return tuple(by_sql.values())
+
+
+def _joined(reasons: str, reason: str) -> str:
+    return reasons if reason in reasons.split("; ") else f"{reasons}; {reason}"
