@@ -34,6 +34,7 @@ from exporter.collectors.table_formats import TABLE_FORMATS
 from exporter.collectors.table_io import TABLE_IO
 from exporter.collectors.table_scans import TABLE_SCANS
 from exporter.collectors.table_statements import TABLE_STATEMENTS
+from exporter.collectors.variable_origins import VARIABLE_ORIGINS
 from exporter.collectors.variables import VARIABLES
 
 COLLECTORS: tuple[Collector[Any], ...] = (
@@ -60,6 +61,7 @@ COLLECTORS: tuple[Collector[Any], ...] = (
     BUILDS,
     MACHINE,
     SERVER_TIME,
+    VARIABLE_ORIGINS,
 )
 """In run order: collectors that reveal a restart, or whether others can be trusted, come first."""
 

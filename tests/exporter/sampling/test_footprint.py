@@ -1,4 +1,7 @@
-"""The sidecar's statements write nothing: no temporary table on disk, no InnoDB row, no page."""
+"""The sidecar's statements write nothing: no temporary table on disk, no InnoDB row, no page.
+
+MariaDB's SYSTEM_VARIABLES is such a table whatever is asked of it: VARIABLE_ORIGINS reads it once in five minutes.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -8,6 +11,7 @@ import pytest
 
 from exporter.collectors import COLLECTORS
 from exporter.collectors.metric_kinds import METRIC_KINDS
+from exporter.collectors.variable_origins import VARIABLE_ORIGINS
 from exporter.sampling.sampler import Sampler
 from lab.servers import PrivateServer
 from tests.waiting import until
@@ -73,7 +77,9 @@ async def test_collections_leave_no_trace(
 ) -> None:
     """The server's own threads write now and then; the sidecar would write in every collection."""
     with prepared(server, settings):
-        sampler = watch(server, interval=0.1, collectors=ALWAYS)
+        on_disk = {VARIABLE_ORIGINS.name} if server.name.startswith("mariadb") else set()
+        frequent = [collector for collector in ALWAYS if collector.name not in on_disk]
+        sampler = watch(server, interval=0.1, collectors=frequent)
         snapshot = await sampler.collect()
         assert {outcome.failure for outcome in snapshot.outcomes.values()} <= {None, "absent"}
 
