@@ -9,12 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from exporter import files
+from exporter import files, option_file
+from exporter.option_file import OptionFileError
 
 PASSWORD_VARIABLE = "INNODB_ADVISOR_PASSWORD"  # noqa: S105 - the variable's name, not a password
-_SPACE = " \t\r\n\v\f"
-_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "s": " ", '"': '"', "'": "'", "\\": "\\"}
-_ESCAPE = re.compile(r"""\\([ntrbs"'\\])""")
 _SSL_OPTIONS = ("ssl-ca", "ssl-cert", "ssl-key", "ssl-mode")
 _VERIFIED = ("VERIFY_CA", "VERIFY_IDENTITY")
 _SSL_MODES = ("DISABLED", "PREFERRED", "REQUIRED", *_VERIFIED)
@@ -144,9 +142,13 @@ def from_defaults_file(path: Path) -> Target:
         text = files.text(path)
     except OSError as error:
         raise TargetError(f"cannot read the defaults file {path}: {error.strerror}") from None
-    options = _client_options(text, path)
-    if options is None:
+    try:
+        file = option_file.read(text)
+    except OptionFileError as error:
+        raise TargetError(f"{path}: {error}") from None
+    if "client" not in file.groups:
         raise TargetError(f"{path} has no [client] section")
+    options = {option.name: option.value or "" for option in file.options if option.group == "client"}
     base = Target()
     try:
         port = int(options.pop("port", base.port))
@@ -217,43 +219,3 @@ def _with_ssl(target: Target, options: Mapping[str, str], where: str) -> Target:
         ssl_key=options.get("ssl-key", target.ssl_key),
         ssl_mode=mode.upper() if mode else None,
     )
-
-
-def _client_options(text: str, path: Path) -> dict[str, str] | None:
-    """The options of ``[client]``, read as the server and its clients read them (mysys/my_default.cc)."""
-    options: dict[str, str] | None = None
-    section = None
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.strip(_SPACE)
-        if not line or line[0] in "#;!":  # !include and !includedir are not followed
-            continue
-        name, equals, value = _without_comment(line).partition("=")
-        if line[0] == "[" and "]" in line:
-            section = line[1 : line.index("]")].rstrip(_SPACE)
-            if section == "client" and options is None:
-                options = {}
-        elif line[0] == "[" or section is None:
-            # The line may hold the password.
-            raise TargetError(f"{path}:{number}: not an option file ([section] and name = value)")
-        elif section == "client" and options is not None:
-            options[name.rstrip(_SPACE).lower().replace("_", "-")] = _value(value.strip(_SPACE)) if equals else ""
-    return options
-
-
-def _without_comment(line: str) -> str:
-    """The line up to a ``#`` that is outside quotes."""
-    quote, escaped = "", False
-    for position, character in enumerate(line):
-        if character in "\"'" and not escaped:
-            quote = "" if quote == character else quote or character
-        if character == "#" and not quote:
-            return line[:position]
-        escaped = bool(quote) and character == "\\" and not escaped
-    return line
-
-
-def _value(value: str) -> str:
-    """A value without the quotes around it, its escapes undone."""
-    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        value = value[1:-1]
-    return _ESCAPE.sub(lambda match: _ESCAPED[match[1]], value)

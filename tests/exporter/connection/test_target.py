@@ -235,7 +235,7 @@ def test_a_defaults_file_that_cannot_be_used_is_refused_without_repeating_its_li
 
 def test_a_broken_line_is_named_by_its_number(option_file: Path) -> None:
     option_file.write_text("# mine\n\nuser=a\n[client]\n")
-    with pytest.raises(TargetError, match=r"my\.cnf:3: not an option file"):
+    with pytest.raises(TargetError, match=r"my\.cnf: line 3: not an option file"):
         from_defaults_file(option_file)
 
 

@@ -1,0 +1,32 @@
+"""Option files are read as the server reads them; tests/exporter/connection/test_target.py has quotes and comments."""
+
+from __future__ import annotations
+
+import pytest
+
+from exporter.option_file import Option, OptionFileError, read
+
+
+def test_lines_have_their_group_and_their_order() -> None:
+    text = "[mysqld]\nInnoDB_IO_Capacity = 1\nskip-name-resolve\n# x\n[empty]\n[ mysqld-8.4 ]\ninnodb-io-capacity='2'\n"
+    file = read(text)
+    assert file.options == (
+        Option("mysqld", "innodb-io-capacity", "1"),
+        Option("mysqld", "skip-name-resolve", None),
+        Option(" mysqld-8.4", "innodb-io-capacity", "2"),
+    )
+    assert file.groups == {"mysqld", "empty", " mysqld-8.4"}
+
+
+def test_includes_are_named() -> None:
+    assert read("!includedir /etc/my.cnf.d/\n[mysqld]\n  !include x.cnf\n").includes == (
+        "!includedir /etc/my.cnf.d/",
+        "!include x.cnf",
+    )
+
+
+def test_a_line_outside_of_a_group_is_refused_without_repeating_it() -> None:
+    with pytest.raises(OptionFileError, match=r"^line 2: not an option file") as refused:
+        read("\npassword=secret\n")
+    assert refused.value.line == 2
+    assert "secret" not in str(refused.value)
