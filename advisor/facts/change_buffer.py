@@ -48,6 +48,10 @@ class ChangeBufferFacts:
     size_pages: float | None = maybe("Size of its tree; an empty one has one page.", unit="pages")
     max_pages: float | None = maybe("Largest size that innodb_change_buffer_max_size allows.", unit="pages")
     grown_pages: float | None = maybe("Growth over the window; negative when it shrank.", unit="pages")
+    buffered_per_second: float | None = maybe(
+        "Changes that went into it over the window: those that merges applied, and those by which it grew.",
+        unit="changes/s",
+    )
     buffered_operations: float | None = maybe(
         "Changes that wait in it, by the size of the entries of the indexes.", unit="changes"
     )
@@ -112,6 +116,39 @@ class ChangeBufferFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class BufferedWork:
+    """The changes of a window, for which the model answers under any settings of the buffer.
+
+    Attributes:
+        changes: Those to pages that are not in the pool.
+        leaf_pages: All pages that they are spread over.
+        size_pages: Pages that the buffer has now.
+    """
+
+    changes: Changes
+    leaf_pages: float
+    size_pages: float
+
+    def under(self, buffer: Buffer) -> Steady:
+        """The steady state.
+
+        Pages that the buffer takes from the pool are lost to the indexes, so that more changes find their page absent
+        (measured: 2,300 of 10,000 leaf pages were resident beside a buffer of 1,023 pages, 1,200 beside one of 2,047).
+        """
+        taken = max(0.0, steady(buffer, self.changes).pages - self.size_pages)
+        absent = min(self.changes.leaf_pages + taken, max(self.leaf_pages, self.changes.leaf_pages))
+        grown = ratio(absent, self.changes.leaf_pages) or 1.0
+        return steady(buffer, replace(self.changes, per_second=self.changes.per_second * grown, leaf_pages=absent))
+
+    def best(self, buffer: Buffer) -> tuple[float, Steady]:
+        """The maximum from the buffer's own to a quarter of the pool that is worth its pages, and its steady state."""
+        sizes = (buffer.max_size_pct, *(size for size in MAX_SIZES if size > buffer.max_size_pct))
+        tried = {size: self.under(replace(buffer, max_size_pct=size)) for size in sizes}
+        least = min(steady.reads_per_second for steady in tried.values())
+        return next((size, steady) for size, steady in tried.items() if steady.reads_per_second <= _NEARLY * least)
+
+
+@dataclass(frozen=True, slots=True)
 class _Indexes:
     """Non-unique secondary indexes.
 
@@ -127,7 +164,7 @@ class _Indexes:
 
 def change_buffer(window: Window) -> ChangeBufferFacts:
     """From INNODB_METRICS, the settings, and the sizes and reads of tables and indexes."""
-    return _expected(window, _written(window, _waiting(window, counted(window))), _buffer(window))
+    return _expected(window, _written(window, _waiting(window, counted(window))))
 
 
 def counted(window: Window) -> ChangeBufferFacts:
@@ -135,7 +172,7 @@ def counted(window: Window) -> ChangeBufferFacts:
     merges = metric(window, "ibuf_merges")
     parts = [metric(window, f"ibuf_merges_{operation}") for operation in ("insert", "delete_mark", "delete")]
     operations = None if None in parts else total(part or 0.0 for part in parts)
-    buffer = _buffer(window)
+    buffer, grown = buffer_settings(window), _grown(window)
     return ChangeBufferFacts(
         merges=merges,
         merged_operations=operations,
@@ -143,7 +180,8 @@ def counted(window: Window) -> ChangeBufferFacts:
         merges_per_second=ratio(merges, window.seconds),
         size_pages=_size(window.latest),
         max_pages=None if buffer is None else buffer.max_pages,
-        grown_pages=_grown(window),
+        grown_pages=grown,
+        buffered_per_second=ratio(operations, window.seconds) if grown == 0.0 else None,
     )
 
 
@@ -152,7 +190,8 @@ def _waiting(window: Window, counted: ChangeBufferFacts) -> ChangeBufferFacts:
     indexes, page_bytes = _indexes(window, None), number(window.latest.setting("innodb_page_size"))
     if counted.size_pages is None or indexes is None or indexes.entry_bytes is None or page_bytes is None:
         return counted
-    waiting = (counted.size_pages - 1.0) * operations_per_page(page_bytes, indexes.entry_bytes)
+    page_holds = operations_per_page(page_bytes, indexes.entry_bytes)
+    waiting = (counted.size_pages - 1.0) * page_holds
     per_merge = counted.operations_per_merge
     reads = None if per_merge is None else min(pages_with_changes(waiting, per_merge), indexes.leaf_pages)
     storage = machine(window)
@@ -161,10 +200,17 @@ def _waiting(window: Window, counted: ChangeBufferFacts) -> ChangeBufferFacts:
         seconds = max(seconds, _HDD_SECONDS)
     return replace(
         counted,
+        buffered_per_second=_buffered(window, counted, page_holds),
         buffered_operations=waiting,
         drain_reads=reads,
         drain_seconds=None if reads is None or seconds is None else reads * seconds,
     )
+
+
+def _buffered(window: Window, counted: ChangeBufferFacts, page_holds: float) -> float | None:
+    """Changes a second that went into the buffer."""
+    merged, grown = counted.merged_operations, counted.grown_pages
+    return None if merged is None or grown is None else ratio(max(0.0, merged + grown * page_holds), window.seconds)
 
 
 def _written(window: Window, counted: ChangeBufferFacts) -> ChangeBufferFacts:
@@ -194,25 +240,12 @@ def _written(window: Window, counted: ChangeBufferFacts) -> ChangeBufferFacts:
     )
 
 
-def _expected(window: Window, counted: ChangeBufferFacts, buffer: Buffer | None) -> ChangeBufferFacts:
+def _expected(window: Window, counted: ChangeBufferFacts) -> ChangeBufferFacts:
     """Add the prediction of the model."""
-    indexes = _indexes(window, _reads(window) or {})
-    buffering = window.latest.setting("innodb_change_buffering")
-    buffered = ratio(counted.merged_operations, window.seconds)
-    per_second = None if buffering is None else counted.write_reads_per_second if buffering == "none" else buffered
-    if window.latest.server.mariadb or buffer is None or per_second is None:
+    buffer, work = buffer_settings(window), buffered_work(window, counted)
+    if buffer is None or work is None:
         return counted
-    if indexes is None or indexes.entry_bytes is None:
-        return counted
-    absent = max(0.0, indexes.leaf_pages - _SHARE_OF_POOL * buffer.pool_pages)
-    changes = Changes(per_second, absent, indexes.entry_bytes)
-    tried = {
-        size: _predicted(replace(buffer, max_size_pct=size), changes, indexes.leaf_pages, counted.size_pages or 0.0)
-        for size in (buffer.max_size_pct, *(size for size in MAX_SIZES if size > buffer.max_size_pct))
-    }
-    least = min(steady.reads_per_second for steady in tried.values())
-    size, best = next((size, steady) for size, steady in tried.items() if steady.reads_per_second <= _NEARLY * least)
-    now = tried[buffer.max_size_pct]
+    now, (size, best) = work.under(buffer), work.best(buffer)
     return replace(
         counted,
         expected_operations_per_merge=now.operations_per_merge,
@@ -224,19 +257,21 @@ def _expected(window: Window, counted: ChangeBufferFacts, buffer: Buffer | None)
     )
 
 
-def _predicted(buffer: Buffer, changes: Changes, leaf_pages: float, has: float) -> Steady:
-    """The steady state under the changes, for a buffer that ``has`` so many pages now.
+def buffered_work(window: Window, counted: ChangeBufferFacts) -> BufferedWork | None:
+    """The changes that are buffered, or that would be; None where they are not known, and on MariaDB (no model)."""
+    indexes, buffer = _indexes(window, _reads(window) or {}), buffer_settings(window)
+    buffering = window.latest.setting("innodb_change_buffering")
+    merged = ratio(counted.merged_operations, window.seconds)
+    per_second = None if buffering is None else counted.write_reads_per_second if buffering == "none" else merged
+    if window.latest.server.mariadb or buffer is None or per_second is None:
+        return None
+    if indexes is None or indexes.entry_bytes is None:
+        return None
+    absent = max(0.0, indexes.leaf_pages - _SHARE_OF_POOL * buffer.pool_pages)
+    return BufferedWork(Changes(per_second, absent, indexes.entry_bytes), indexes.leaf_pages, counted.size_pages or 0.0)
 
-    Pages that the buffer takes from the pool are lost to the indexes, so that more changes find their page absent
-    (measured: 2,300 of 10,000 leaf pages were resident beside a buffer of 1,023 pages, 1,200 beside one of 2,047).
-    """
-    taken = max(0.0, steady(buffer, changes).pages - has)
-    absent = min(changes.leaf_pages + taken, max(leaf_pages, changes.leaf_pages))
-    grown = ratio(absent, changes.leaf_pages) or 1.0
-    return steady(buffer, replace(changes, per_second=changes.per_second * grown, leaf_pages=absent))
 
-
-def _buffer(window: Window) -> Buffer | None:
+def buffer_settings(window: Window) -> Buffer | None:
     """The settings of the buffer; None where one is not known, as on a server without a change buffer."""
     latest, pools = window.latest, window.latest[POOLS]
     pct, io_capacity, page_bytes = (

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from advisor.contract.upgrade import NotForetold, UpgradeEffect
+from advisor.upgrade.change_buffer import change_buffer
 from advisor.upgrade.upgrade import Upgrade
 
 Effects = Callable[[Upgrade], Iterator[UpgradeEffect | NotForetold]]
 
-EFFECTS: tuple[Effects, ...] = ()
+EFFECTS: tuple[Effects, ...] = (change_buffer,)
 """In no order: the forecast sorts what they say by pages a second."""

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from advisor.contract.recommendation import Number, tidy
 from advisor.contract.settings import SettingValue
 from advisor.facts import Facts
 from advisor.observe.window import Window
 from advisor.pool.model import PoolModel
 from exporter.server import Server
+
+
+def shown(value: SettingValue | None) -> Number | str | None:
+    """A setting's value as the forecast's JSON has it."""
+    return tidy(value) if isinstance(value, float) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,16 @@ class Upgrade:
     before: Server
     after: Server
     settings: Mapping[str, SettingForecast]
+
+    def value(self, name: str, *, after: bool) -> SettingValue | None:
+        """A setting's value, before or after; None where it is not known, or not in ``settings``."""
+        setting = self.settings.get(name)
+        return None if setting is None else setting.after if after else setting.before
+
+    def number(self, name: str, *, after: bool) -> float | None:
+        """The same of a number."""
+        value = self.value(name, after=after)
+        return value if isinstance(value, float) else None
 
     def gains(self, behaviour: str) -> bool:
         """Whether only the new version has a behaviour of knowledge.toml."""

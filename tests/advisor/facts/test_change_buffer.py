@@ -108,6 +108,17 @@ def test_tables_that_are_hardly_read_do_not_count() -> None:
     assert ibuf.index_changes_per_second == 2_000.0
 
 
+def test_changes_that_went_into_the_buffer_are_the_merged_ones_and_its_growth() -> None:
+    growing = change_buffer(captured("mysql-8.0/change-buffer-growing"))
+    seconds = captured("mysql-8.0/change-buffer-growing").seconds
+    assert growing.buffered_per_second is not None
+    assert growing.merged_operations is not None
+    assert growing.buffered_operations is not None
+    grown = growing.buffered_per_second * seconds - growing.merged_operations
+    assert grown == pytest.approx(growing.buffered_operations, rel=0.02)  # it was empty at first
+    assert change_buffer(captured("mysql-8.0/idle")).buffered_per_second == 0.0
+
+
 def test_missing_sources_give_none() -> None:
     for missing in ("indexes", "table_io", "table_files"):
         assert facts(inserted=20_000, read=19_000, **{missing: None}).write_reads_per_second is None

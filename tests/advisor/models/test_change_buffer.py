@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.models.change_buffer import Buffer, Changes, operations_per_page, pages_with_changes, steady
+from advisor.models.change_buffer import (
+    Buffer,
+    Changes,
+    operations_per_page,
+    pages_with_changes,
+    steady,
+    unbuffered_reads,
+)
 
 PAGE = 16_384.0
 ENTRY = 39.0  # bytes: of lab.harness.workloads' indexes
@@ -85,3 +92,24 @@ def test_as_many_pages_wait_as_were_read_when_real_buffers_were_emptied(
 
 def test_changes_that_are_merged_alone_wait_for_a_page_each() -> None:
     assert pages_with_changes(500, 1.0) == 500
+
+
+@pytest.mark.parametrize(
+    ("pool", "leaf_pages", "rows", "others", "measured"),
+    [
+        (768, 1_828, 888, 50, 2.57),  # 9.7.4
+        (768, 1_828, 1_915, 110, 2.72),
+        (1_536, 2_844, 1_830, 100, 2.50),  # 9.7.4, tests/captures
+        (1_536, 2_844, 1_640, 250, 2.34),  # 8.0.43, tests/captures
+    ],
+)
+def test_changes_that_are_not_buffered_read_as_many_pages_as_on_a_real_server(
+    pool: float, leaf_pages: float, rows: float, others: float, measured: float
+) -> None:
+    """Rows inserted a second into three indexes, and pages that each of them read."""
+    reads = unbuffered_reads(Changes(3.0 * rows, leaf_pages, ENTRY), 0.37 * pool, others)
+    assert reads / rows == pytest.approx(measured, rel=0.15)
+
+
+def test_indexes_that_fit_the_old_sublist_are_hardly_read() -> None:
+    assert unbuffered_reads(Changes(1_000.0, 500.0, ENTRY), 2_000.0, 10.0) < 10.0
