@@ -62,6 +62,27 @@ class DdlFacts:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class LargestBuild:
+    """The build of the largest index that was built in the window, or else of the largest of all.
+
+    Attributes:
+        index: Its name.
+        built: Whether it was built in the window.
+        build: For the model.
+        memory_bytes: That a build may take; None where the available memory is not known.
+    """
+
+    index: Index
+    built: bool
+    build: IndexBuild
+    memory_bytes: float | None
+
+    def enough_buffer(self, threads: float) -> float | None:
+        """The smallest innodb_ddl_buffer_size that leaves one merge pass, or what the memory allows."""
+        return None if self.memory_bytes is None else self.build.enough_buffer(threads, self.memory_bytes)
+
+
 def ddl(window: Window) -> DdlFacts:
     """From performance_schema, mysql.innodb_index_stats and the settings."""
     latest = window.latest[DDL]
@@ -85,39 +106,25 @@ def _seen(window: Window, builds: float | None) -> bool | None:
 
 def _work(window: Window) -> DdlFacts:
     """The work of building the largest index, as far as its inputs are known."""
-    largest = _largest(window)
-    latest = window.latest[INDEX_SIZES]
-    if latest is not None and any(size.leaf_pages is None for size in latest.sizes.values()):
-        largest, latest = None, None  # which index is the largest is not known
-    buffer, threads, page = (
-        number(window.latest.setting(name))
-        for name in ("innodb_ddl_buffer_size", "innodb_parallel_read_threads", "innodb_page_size")
+    buffer, threads = (
+        number(window.latest.setting(name)) for name in ("innodb_ddl_buffer_size", "innodb_parallel_read_threads")
     )
-    if largest is None and latest is not None:
+    if indexless(window):
         return DdlFacts(reader_threads=threads, index_bytes=0.0, merge_passes=0.0, written_bytes=0.0)
-    if largest is None or buffer is None or threads is None or page is None:
+    largest = largest_build(window)
+    if largest is None or buffer is None or threads is None:
         return DdlFacts(reader_threads=threads)
-    index, size, rows, built = largest
-    clustered = _clustered(window, index)
-    build = IndexBuild(
-        rows,
-        key_bytes(rows, size.leaf_pages, page),
-        _columns(clustered, size),
-        subtrees(clustered.leaf_pages, max(1, len(clustered.columns or ())), page),
-        page,
-    )
-    machine = window.latest[MACHINE] or Machine()
-    available, cores = machine.memory_available_bytes, machine.cores
-    enough = None if available is None else build.enough_buffer(threads, _SHARE_OF_MEMORY * available)
+    index, build = largest.index, largest.build
+    cores, enough = (window.latest[MACHINE] or Machine()).cores, largest.enough_buffer(threads)
     fed = None if cores is None else min(threads, max(1.0, float(round(cores))))
     return DdlFacts(
         schema=index.schema,
         table=index.table,
         index=index.index,
-        built=built,
-        entries=rows,
+        built=largest.built,
+        entries=build.entries,
         index_bytes=build.file_bytes,
-        sort_buffer_bytes=sort_buffer_bytes(buffer, threads, page),
+        sort_buffer_bytes=sort_buffer_bytes(buffer, threads, build.page),
         merge_passes=float(build.merge_passes(buffer, threads)),
         written_bytes=build.written_bytes(buffer, threads),
         enough_buffer_bytes=enough,
@@ -127,6 +134,35 @@ def _work(window: Window) -> DdlFacts:
         fed_reader_threads=fed,
         fed_written_bytes=None if fed is None else build.written_bytes(buffer, fed),
     )
+
+
+def indexless(window: Window) -> bool:
+    """Whether there is no secondary index, for certain."""
+    return _sized(window) and _largest(window) is None
+
+
+def largest_build(window: Window) -> LargestBuild | None:
+    """None where there is no secondary index, or the sizes are not all known: which one is the largest, then is not."""
+    largest, page = _largest(window) if _sized(window) else None, number(window.latest.setting("innodb_page_size"))
+    if largest is None or page is None:
+        return None
+    index, size, rows, built = largest
+    clustered = _clustered(window, index)
+    available = (window.latest[MACHINE] or Machine()).memory_available_bytes
+    build = IndexBuild(
+        rows,
+        key_bytes(rows, size.leaf_pages, page),
+        _columns(clustered, size),
+        subtrees(clustered.leaf_pages, max(1, len(clustered.columns or ())), page),
+        page,
+    )
+    return LargestBuild(index, built, build, None if available is None else _SHARE_OF_MEMORY * available)
+
+
+def _sized(window: Window) -> bool:
+    """Whether the sizes of all indexes are known."""
+    latest = window.latest[INDEX_SIZES]
+    return latest is not None and all(size.leaf_pages is not None for size in latest.sizes.values())
 
 
 def _largest(window: Window) -> tuple[Index, IndexSize, float, bool] | None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 
 from advisor.contract.upgrade import NotForetold, UpgradeEffect
 from advisor.upgrade.change_buffer import change_buffer
+from advisor.upgrade.index_builds import index_builds
 from advisor.upgrade.upgrade import Upgrade
 
 Effects = Callable[[Upgrade], Iterator[UpgradeEffect | NotForetold]]
 
-EFFECTS: tuple[Effects, ...] = (change_buffer,)
+EFFECTS: tuple[Effects, ...] = (change_buffer, index_builds)
 """In no order: the forecast sorts what they say by pages a second."""
