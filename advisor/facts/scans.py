@@ -34,6 +34,8 @@ _BY_TWO = 0.6
 scan that reads more may find the rest in the young sublists."""
 _OWN_READS = 1.5
 """Reads of a table's file for each page that its scans go through: beyond it, something else reads. Rules agree."""
+_LAG = 1.1
+"""Times the rows by the statistics, which lag behind by a tenth, that a table may have."""
 _MOST_SHARED = 10.0
 """Most scans that share a reading. With even fewer reads, the pool holds all but a few pages of the table."""
 
@@ -387,7 +389,10 @@ def _passes(
         return _Passes()
     if in_table_io:
         fetched = max(0.0, fetched - (examined or 0.0))
-    return _Passes(fetched / rows, ordered, counts if by_counts else 0.0)
+    counts = counts if by_counts else 0.0
+    if not window.latest.server.parallel_read:  # then the rows of counts are among those fetched in order
+        ordered = ordered - counts if ordered > _LAG * counts else 0.0
+    return _Passes(fetched / rows, ordered, counts)
 
 
 def _counts_clustered(window: Window, table: Table, *, has_secondary: bool) -> bool | None:

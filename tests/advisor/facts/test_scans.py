@@ -63,6 +63,12 @@ def test_counts_and_reads_of_scans_are_timed() -> None:
     assert scan.leaf_pages < scan.pages
 
 
+@pytest.mark.parametrize("name", ["mysql-5.6/counted-without-index", "mariadb-10.11/counted-without-index"])
+def test_a_count_by_the_row_path_is_one_pass_although_table_io_counts_its_rows(name: str) -> None:
+    [scan] = facts_of(name).lists["scans"]
+    assert (scan.passes, scan.counts, scan.ordered_passes) == (4.0, 4.0, 0.0)
+
+
 def test_a_parallel_count_is_a_pass_although_table_io_counts_no_row() -> None:
     truth = shown("mysql-9.7/parallel-count")
     [scan] = facts_of("mysql-9.7/parallel-count").lists["scans"]
