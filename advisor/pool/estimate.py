@@ -16,6 +16,7 @@ from functools import cached_property
 from advisor.facts import Facts, facts
 from advisor.models.lru.instance import TooManySteps
 from advisor.models.lru.popularity import Pages
+from advisor.models.lru.workload import Rates
 from advisor.observe.window import Window
 from advisor.pool import bounds
 from advisor.pool.curve import NO_READS, TIMES, ExpectedReads, FilledPool, MissCurve, PoolSize, reads_by_table
@@ -23,7 +24,7 @@ from advisor.pool.errors import answerable
 from advisor.pool.evidence import PoolEvidence, evidence, since_full
 from advisor.pool.fitting import FittedLoad, Loads
 from advisor.pool.load import MOST_TABLES, OTHERS
-from advisor.pool.scanned import scaled
+from advisor.pool.scanned import ScannedPool, predict, scaled
 from advisor.pool.settings import POOL_SIZE
 from advisor.pool.steady import Sublists, settle
 from exporter.snapshot import Snapshot
@@ -330,14 +331,34 @@ class SizeModel:
         Raises:
             TooManySteps: It takes too long.
         """
-        evidence = self.evidence
         now, then = (
             self.load.predict(settings, lookups, self.check_time, strained=strained).rates for settings in ({}, changes)
         )
-        per_second = evidence.scanned.workload.scans_per_second
+        return self._scaled(self.evidence.scanned, now, then)
+
+    def reads_of(
+        self, now: ScannedPool, then: ScannedPool, lookups: tuple[Pages, ...], *, strained: bool = False
+    ) -> Reads:
+        """The pages read in another pool, or by other scans, relative to those measured today.
+
+        Args:
+            now: Today's pool and scans.
+            then: The others.
+            lookups: Beside the scans.
+            strained: As in ``scanned.predict``.
+
+        Raises:
+            TooManySteps: It takes too long.
+        """
+        rates = [predict(pool, lookups, {}, self.check_time, strained=strained).rates for pool in (now, then)]
+        return self._scaled(then, *rates)
+
+    def _scaled(self, pool: ScannedPool, now: Rates, then: Rates) -> Reads:
+        """The measured reads, changed as those of the simulation. A scan that is new was measured to read nothing."""
+        evidence, per_second = self.evidence, pool.workload.scans_per_second
         scans = {
-            name: scaled(measured, now.per_pass[name], then.per_pass[name]) * per_second[name]
-            for name, measured in evidence.scanned.per_pass.items()
+            name: scaled(measured, now.per_pass.get(name, 0.0), then.per_pass[name]) * per_second[name]
+            for name, measured in pool.per_pass.items()
         }
         return Reads({}, scans, evidence.unexplained + scaled(evidence.by_lookups, now.other, then.other))
 

@@ -99,6 +99,22 @@ class PoolModel:
                 reads = self.sizes.reads(changes, lookups, strained=True)
             yield reads
 
+    def other(self, now: ScannedPool, then: ScannedPool) -> Iterator[Reads]:
+        """The reads in another pool, or by other scans: the likeliest, then those that may come instead (``strained``).
+
+        Args:
+            now: ``today``, or the same scans at known times.
+            then: What they become.
+
+        Raises:
+            Unanswerable: The evidence is not enough, or time is over.
+        """
+        for strained in (False, True):
+            for lookups in self.lookups:
+                with answerable():
+                    reads = self.sizes.reads_of(now, then, lookups, strained=strained)
+                yield reads
+
     def per_pass(self, reads: Reads) -> dict[str, float]:
         """Pages that a scan of each table reads."""
         per_second = self.today.workload.scans_per_second

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Self
 
 from advisor.facts import Facts, ScanFacts
 from advisor.facts.base import over_pools
@@ -25,6 +26,9 @@ from exporter.collectors.table_io import TABLE_IO
 from exporter.rows import number
 from exporter.server import Server
 
+_READERS = "innodb_parallel_read_threads"
+_DICTIONARY_PAGES = 965
+"""Pages that a fresh server with a data dictionary reads of it (seen on MySQL 8.0.43 and 9.7.4)."""
 _CACHED = 0.01
 """Share of a table: a pass that reads no more finds the table cached."""
 _SEARCHED = 100
@@ -81,11 +85,44 @@ class ScannedPool:
 
     def scans_with(self, settings: Mapping[str, float]) -> tuple[TableScan, ...]:
         """The scans under other settings: one reader thread reads nothing in parallel."""
-        threads = settings.get("innodb_parallel_read_threads")
-        if threads == self.settings.get("innodb_parallel_read_threads"):
+        if settings.get(_READERS) == self.settings.get(_READERS):
             return self.workload.scans
         kept = {scan.name: scan.kept for scan in self.workload.scans}
-        return tuple(_scans(self.scans, kept, threads))
+        return tuple(_scans(self.scans, kept, settings, self.server))
+
+    def on(self, server: Server, settings: Mapping[str, float], instances: int, scans: Mapping[str, ScanFacts]) -> Self:
+        """The pool of another server with other settings and scans, as it starts: empty but for the server's own pages.
+
+        Args:
+            server: With its version.
+            settings: The SETTINGS_OF_MODEL that it has.
+            instances: Of the pool.
+            scans: By the names of their objects in the workload, which may be several of a table.
+        """
+        pages, size, before = self.pool.pages, settings.get(POOL_SIZE), self.settings.get(POOL_SIZE)
+        if size and before:
+            pages = round(pages * size / before)
+        parts = tuple(_scans(scans, dict.fromkeys(scans, 0.0), settings, server))
+        own_pages = _DICTIONARY_PAGES if server.data_dictionary else 0
+        return replace(
+            self,
+            server=server,
+            settings=settings,
+            pool=_pool(settings, pages, instances, server),
+            scans=scans,
+            workload=Workload(parts, own_pages, self.workload.lookups),
+            per_pass={name: self.per_pass.get(name, 0.0) for name in scans},
+        )
+
+    def changed(self, changes: Mapping[str, float]) -> Self:
+        """The same pool, started with other settings of the model."""
+        settings = {**self.settings, **changes}
+        workload = replace(self.workload, scans=self.scans_with(settings))
+        return replace(self, settings=settings, pool=self.pool_with(settings), workload=workload)
+
+    def beginning(self, begins: Sequence[tuple[float, str]], seconds: float) -> Self:
+        """The same, with passes that begin at known times of a round of so many seconds."""
+        return replace(self, workload=replace(self.workload, begins=tuple(begins), least_seconds=seconds))
 
     def same(self, other: ScannedPool) -> bool:
         """Whether the settings are those of another one, and the scans about the same."""
@@ -112,7 +149,7 @@ def scanned(window: Window, known: Facts) -> ScannedPool:
     pool = _pool(settings, int(pages), int(instances), server)
     scans, left_out = tables_in_model(known.lists["scans"])
     kept = {name: kept_share(scan) for name, scan in scans.items()}
-    parts = tuple(_scans(scans, kept, settings.get("innodb_parallel_read_threads")))
+    parts = tuple(_scans(scans, kept, settings, server))
     workload = Workload(parts, _before(window, pool, sum(scan.pages or 0.0 for scan in scans.values())))
     per_pass = {name: last_pass(scan) for name, scan in scans.items()}
     return ScannedPool(server, settings, pool, _reserved(window, pool), scans, left_out, workload, per_pass)
@@ -215,7 +252,11 @@ def scaled(measured: float, now: float, then: float) -> float:
     return max(0.0, measured + then - now)
 
 
-def _scans(scans: Mapping[str, ScanFacts], kept: Mapping[str, float], threads: float | None) -> Iterator[TableScan]:
+def _scans(
+    scans: Mapping[str, ScanFacts], kept: Mapping[str, float], settings: Mapping[str, float], server: Server
+) -> Iterator[TableScan]:
+    # Before 8.0.17 parallel readers get their pages as the row path does.
+    threads = settings.get(_READERS) if server.has("scan_never_promotes") else None
     for name, scan in scans.items():
         yield from table_scans(name, scan, threads, kept[name])
 

@@ -69,11 +69,16 @@ class Workload:
         scans: Of tables.
         other_pages: Were read before, and nothing asks for them again.
         lookups: Pages that are asked for one by one, in groups that are asked for equally often.
+        begins: Of passes over a table in a round: seconds since the round's, and the table. Passes over others are
+            spread evenly.
+        least_seconds: Of a round.
     """
 
     scans: tuple[TableScan, ...]
     other_pages: int
     lookups: tuple[Pages, ...] = ()
+    begins: tuple[tuple[float, str], ...] = ()
+    least_seconds: float = 0.0
 
     @property
     def asked(self) -> float:
@@ -83,7 +88,7 @@ class Workload:
     @property
     def round_seconds(self) -> float:
         """The longest period: each table is scanned at least once in it."""
-        return max((scan.period for scan in self.scans), default=_QUIET_ROUND)
+        return max([self.least_seconds, *(scan.period for scan in self.scans)]) or _QUIET_ROUND
 
     @property
     def scanned(self) -> float:
@@ -218,12 +223,7 @@ def _rounds(workload: Workload) -> list[Step]:
 def _round(workload: Workload) -> list[Step]:
     """The scans in the order of their start, each after the accesses since the scan before."""
     length = workload.round_seconds
-    begins = sorted(
-        ((number + place / len(workload.scans)) * length / passes, place)
-        for place, scan in enumerate(workload.scans)
-        for passes in [_passes(scan, length)]
-        for number in range(passes)
-    )
+    begins = sorted((begin, place) for place in range(len(workload.scans)) for begin in _begins(workload, place))
     if not begins:
         return [*_accesses(workload, 0.0, length, length)]
     steps: list[Step] = []
@@ -236,6 +236,16 @@ def _round(workload: Workload) -> list[Step]:
         pause = max(0.0, end - begin - seconds - busy)
         steps.append(Scan(scan=scan.name, pages=scan.pages, seconds=seconds, gap_seconds=pause, fetch=scan.fetch))
     return steps
+
+
+def _begins(workload: Workload, place: int) -> list[float]:
+    """When the passes of a scan begin in a round: as known, else evenly."""
+    scan, length = workload.scans[place], workload.round_seconds
+    known = [begin for begin, name in workload.begins if name == scan.name]
+    if known and sum(other.name == scan.name for other in workload.scans) == 1:
+        return known
+    passes = min(max(1, round(length / scan.period)), MOST_PASSES)
+    return [(number + place / len(workload.scans)) * length / passes for number in range(passes)]
 
 
 def _accesses(workload: Workload, begin: float, end: float, seconds: float) -> Iterator[Points]:
@@ -252,7 +262,3 @@ def _points(workload: Workload, accesses: int, seconds: float) -> Points:
 
 def _looked_up(workload: Workload) -> int:
     return max(1, math.ceil(math.fsum(pages for pages, _ in workload.lookups)))
-
-
-def _passes(scan: TableScan, length: float) -> int:
-    return min(max(1, round(length / scan.period)), MOST_PASSES)

@@ -88,6 +88,16 @@ def test_passes_of_a_table_are_evenly_placed() -> None:
     assert [after - before for before, after in pairwise(begins)] == pytest.approx([25.0] * 3)
 
 
+def test_passes_begin_when_they_are_known_to() -> None:
+    scans = TableScan("s.a", 10, 5.0, 1.0, "normal"), TableScan("s.b", 10, 10.0, 1.0, "normal")
+    known = ((2.0, "s.a"), (4.0, "s.a"), (11.0, "s.a"), (12.0, "s.a"))
+    workload = Workload(scans, 0, begins=known, least_seconds=20.0)
+    steps = [step for step in the_round(scenario(workload, POOL)) if isinstance(step, Scan)]
+    assert workload.round_seconds == 20.0
+    assert [step.scan for step in steps] == ["s.a", "s.a", "s.b", "s.a", "s.a", "s.b"]
+    assert [step.seconds + step.gap_seconds for step in steps] == pytest.approx([2.0, 1.0, 6.0, 1.0, 3.0, 7.0])
+
+
 def test_lookups_are_spread_over_the_time_between_two_scans() -> None:
     workload = Workload((TableScan("s.a", 10, 10.0, 2.0, "normal"),), 0, (Pages(9, 0.5),))
     points, scan = the_round(scenario(workload, POOL))
