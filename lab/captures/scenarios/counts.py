@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -14,15 +15,18 @@ from advisor.observe.window import Window
 from exporter.collectors.count_statements import COUNT_STATEMENTS
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.table_files import TABLE_FILES
-from exporter.snapshot import Table
+from exporter.snapshot import Index, Table
 from lab.captures.scenarios.base import (
     DEFAULT_POOL,
+    HARDLY,
     LITTLE,
     MOST,
     OBSERVABLE,
     Numbers,
     Snapshots,
     Step,
+    leaf_pages,
+    pages_read,
     require,
     scenario,
     table_pages,
@@ -198,3 +202,91 @@ def counting_in_order(server: PrivateServer) -> Iterator[Step]:
     with server.connect() as connection:
         make_table(connection, COUNTED.table, 9 * COUNTED_PAGES)
         yield partial(count, connection, COUNTED.table)
+
+
+TEST_SHORT, TEST_LONG, TEST_LONG_UK = "test_short", "test_long", "test_long_uk"
+SEED_1_ROWS, SEED_1_COUNTS = 57_000, 4
+"""Rows of each table, four to a page with the text, and counts of a table in a row. Either long table is 0.87 of the
+pool, as 10 GiB are of a db.r6g.large's."""
+_TEXT_BYTES = 3_600
+SEED_1_POOL = {"innodb-buffer-pool-size": "256M"}
+
+
+def make_seed_1_tables(connection: pymysql.Connection[Any]) -> None:
+    """The tables of seed 001, in its proportions to a pool of 256 MiB: without a text, with one, and with an index."""
+    own = {TEST_SHORT: "", TEST_LONG: ", str1 TEXT", TEST_LONG_UK: ", str1 TEXT, UNIQUE (val1)"}
+    ask(connection, f"CREATE DATABASE IF NOT EXISTS {SCHEMA}")
+    for table, more in own.items():
+        name, text = f"{SCHEMA}.{table}", ", str1" if more else ""
+        columns = f"id INT PRIMARY KEY, val1 INT NOT NULL, val2 INT NOT NULL{more}"
+        ask(connection, f"CREATE TABLE {name} ({columns}) ENGINE=InnoDB")
+        ask(connection, f"INSERT INTO {name} SELECT 1, 1, 5" + (f", REPEAT('a', {_TEXT_BYTES})" if more else ""))
+        rows = 1
+        while rows < SEED_1_ROWS:
+            more_rows = min(rows, SEED_1_ROWS - rows)
+            ask(
+                connection,
+                f"INSERT INTO {name} SELECT id + {rows}, val1 + {rows}, val2{text} FROM {name}"
+                f" WHERE id <= {more_rows} ORDER BY id",
+            )
+            rows += more_rows
+        ask(connection, f"ANALYZE TABLE {name}")
+
+
+def seed_1_order() -> Sequence[str]:
+    """The tables in the order of the counts: each some times in a row."""
+    return [table for table in (TEST_SHORT, TEST_LONG, TEST_LONG_UK) for _ in range(SEED_1_COUNTS)]
+
+
+def counted_as_by_5_7(snapshots: Snapshots) -> Numbers:
+    """The table with an index is counted by it; of the other large one only the first count reads anything."""
+    read = pages_read(snapshots)
+    by_table = [read[first : first + SEED_1_COUNTS] for first in range(0, len(read), SEED_1_COUNTS)]
+    short, long, long_uk = by_table
+    pages = table_pages(snapshots, Table(SCHEMA, TEST_LONG))
+    index_pages = leaf_pages(snapshots, Index(SCHEMA, TEST_LONG_UK, "val1"))
+    require(long[0] >= MOST * pages, f"the first count read {long[0]} of {pages} pages")
+    require(max(long[1:]) <= HARDLY * pages, f"counts read {long} of {pages} pages")
+    require(max(long_uk) <= 2 * index_pages, f"counts read {long_uk} pages of an index of {index_pages}")
+    return {"table_pages": pages, "index_pages": index_pages, "pages_read": [short, long, long_uk]}
+
+
+def counted_as_by_8_0(snapshots: Snapshots) -> Numbers:
+    """Each count of the last table reads it from disk; of the one before it, only the first in a row does."""
+    read = pages_read(snapshots)
+    pages = table_pages(snapshots, Table(SCHEMA, TEST_LONG_UK))
+    rounds = [read[first : first + 3 * SEED_1_COUNTS] for first in range(0, len(read), 3 * SEED_1_COUNTS)]
+    for in_round in rounds:
+        last = in_round[2 * SEED_1_COUNTS :]
+        require(min(last) >= MOST * pages, f"counts read {last} of {pages} pages")
+    return {"table_pages": pages, "pages_read": rounds}
+
+
+@contextmanager
+def _counting_as_seed_1(server: PrivateServer, *, force_primary: bool) -> Iterator[Step]:
+    with server.connect() as connection:
+        make_seed_1_tables(connection)
+        ask(connection, "SET GLOBAL innodb_fast_shutdown = 0")
+    server.restart()
+    with server.connect() as connection:
+        tables = itertools.cycle(seed_1_order())
+        yield lambda: count(connection, next(tables), force_primary=force_primary)
+
+
+@scenario("seed-001-counts", {"mysql-5.6": SEED_1_POOL}, counted_as_by_5_7, collections=3 * SEED_1_COUNTS + 1)
+@contextmanager
+def counting_as_seed_1(server: PrivateServer) -> Iterator[Step]:
+    """One SELECT COUNT(*) between two collections, after a restart: of the tables of seed 001, in its first order.
+
+    Four of test_short, four of test_long, four of test_long_uk, which has a secondary index.
+    """
+    with _counting_as_seed_1(server, force_primary=False) as step:
+        yield step
+
+
+@scenario("seed-001-counts-clustered", {"mysql-9.7": SEED_1_POOL}, counted_as_by_8_0, collections=9 * SEED_1_COUNTS + 1)
+@contextmanager
+def counting_as_seed_1_clustered(server: PrivateServer) -> Iterator[Step]:
+    """As seed-001-counts, three times, with FORCE INDEX (PRIMARY): what MySQL 8.0.17 to 8.0.36 do in any case."""
+    with _counting_as_seed_1(server, force_primary=True) as step:
+        yield step
