@@ -87,6 +87,11 @@ class Behaviour(_Part):
     references: tuple[str, ...] = Field(min_length=1)
     """Manual pages, release notes, bugs."""
 
+    def ends_after(self, family: Family, version: Version) -> Version | None:
+        """The first version after this one without it; None where none is known."""
+        floors = self.on.mysql if family == "mysql" else self.on.mariadb
+        return min((floor for floor, has in floors if floor > version and not has), default=None)
+
 
 class Bug(Behaviour):
     """A behaviour that makes a change of a setting dangerous."""
@@ -124,11 +129,6 @@ class Bug(Behaviour):
         if before is None or isinstance(before, str):
             return True
         return after > before if self.direction == "up" else after < before
-
-    def fixed_after(self, family: Family, version: Version) -> Version | None:
-        """The first version after this one without it; None where none is known."""
-        floors = self.on.mysql if family == "mysql" else self.on.mariadb
-        return min((floor for floor, has in floors if floor > version and not has), default=None)
 
 
 class Computed(_Part):

@@ -144,7 +144,7 @@ def _bugs(
 
 
 def _fix(server: Server, bug: Bug) -> str:
-    version = bug.fixed_after(server.family, server.version)
+    version = bug.ends_after(server.family, server.version)
     if version is None:
         return "no release is known to fix it"
     return f"fixed in {'.'.join(map(str, version)).removesuffix('.0')}"

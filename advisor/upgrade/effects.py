@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 from advisor.contract.upgrade import NotForetold, UpgradeEffect
 from advisor.upgrade.change_buffer import change_buffer
 from advisor.upgrade.index_builds import index_builds
+from advisor.upgrade.scans import scans
 from advisor.upgrade.upgrade import Upgrade
 
 Effects = Callable[[Upgrade], Iterator[UpgradeEffect | NotForetold]]
 
-EFFECTS: tuple[Effects, ...] = (change_buffer, index_builds)
+EFFECTS: tuple[Effects, ...] = (change_buffer, index_builds, scans)
 """In no order: the forecast sorts what they say by pages a second."""
