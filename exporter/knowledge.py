@@ -93,11 +93,25 @@ class Behaviour(_Part):
         return min((floor for floor, has in floors if floor > version and not has), default=None)
 
 
-class Bug(Behaviour):
-    """A behaviour that makes a change of a setting dangerous."""
+class NumberedBug(Behaviour):
+    """A behaviour that is a bug."""
 
     bug: str = Field(pattern=r"^(MDEV-|MySQL bug )\d+$")
     """Its number."""
+
+
+class UpgradeBug(NumberedBug):
+    """A bug that an upgrade meets on its way."""
+
+    version: Literal["old", "new"]
+    """Of the version that the upgrade starts from, or of the one that it ends at."""
+    loses: str | None = None
+    """The behaviour that an upgrade must lose to meet it; None for every upgrade."""
+
+
+class Bug(NumberedBug):
+    """A behaviour that makes a change of a setting dangerous."""
+
     setting: str
     """The setting whose change is dangerous."""
     direction: Literal["up", "down"] | None = None
@@ -148,6 +162,8 @@ class SettingEntry(_Part):
     """``session`` if each session also has its own value: SET GLOBAL then affects new sessions only."""
     exists: ByVersion[bool] = Field(default=True, validate_default=True)
     """Whether a version has it."""
+    ignored: ByVersion[bool] = ByVersion()
+    """Whether a version that no longer has it ignores its line in an option file; the others do not start with it."""
     dynamic: ByVersion[bool]
     """Whether SET GLOBAL takes effect without a restart."""
     persisted: bool = True
@@ -170,6 +186,23 @@ class SettingEntry(_Part):
     """Its page in the manual."""
 
 
+class Replacement(_Part):
+    """What takes the place of a removed variable."""
+
+    by: str
+    """The name of the other variable."""
+    times: int = 1
+    """Its value for 1 of the removed variable."""
+
+
+def _named(replacement: object) -> object:
+    """A name alone as a Replacement."""
+    return {"by": replacement} if isinstance(replacement, str) else replacement
+
+
+Renamed = Annotated[Replacement, BeforeValidator(_named)]
+
+
 class Knowledge(_Part):
     """The whole file."""
 
@@ -181,6 +214,13 @@ class Knowledge(_Part):
     settings: Mapping[str, SettingEntry]
     behaviours: Mapping[str, Behaviour]
     bugs: Mapping[str, Bug] = Field(default_factory=dict)
+    upgrade_bugs: Mapping[str, UpgradeBug] = Field(default_factory=dict)
+    removed: ByVersion[frozenset[str]] = ByVersion()
+    """The variables beside the settings that a version is the first not to know: a line of one stops its start."""
+    replaced: Mapping[Family, Mapping[str, Annotated[Replacement, BeforeValidator(_named)]]] = Field(
+        default_factory=dict
+    )
+    """What takes the place of some of them, by name."""
 
 
 def load(path: Path = PATH) -> Knowledge:
@@ -201,8 +241,28 @@ STEPS: Mapping[Family, tuple[str, ...]] = _KNOWLEDGE.steps
 NEWEST: Mapping[Family, str] = {family: series[-1] for family, series in SERIES.items()}
 SETTINGS = _KNOWLEDGE.settings
 BUGS = _KNOWLEDGE.bugs
-BEHAVIOURS: Mapping[str, Behaviour] = {**_KNOWLEDGE.behaviours, **BUGS}
+UPGRADE_BUGS = _KNOWLEDGE.upgrade_bugs
+REMOVED = _KNOWLEDGE.removed
+REPLACED = _KNOWLEDGE.replaced
+BEHAVIOURS: Mapping[str, Behaviour] = {**_KNOWLEDGE.behaviours, **BUGS, **UPGRADE_BUGS}
 """Those of the table of that name, and the bugs."""
+
+
+def refused_since(name: str, family: Family, version: Version) -> Version | None:
+    """The first version, up to this one, that does not start with a line of the variable; None where this one starts.
+
+    Args:
+        name: Of a variable that an older version has.
+        family: Of the version.
+        version: Of the server that reads the option file.
+    """
+    if name in SETTINGS:
+        entry = SETTINGS[name]
+        if entry.exists.on(family, version) or entry.ignored.on(family, version):
+            return None
+        return max((floor for floor in entry.exists.floors(family) if floor <= version), default=None)
+    floors = REMOVED.mysql if family == "mysql" else REMOVED.mariadb
+    return min((floor for floor, names in floors if name in names and floor <= version), default=None)
 
 
 def newest_patch(family: Family, series: tuple[int, int]) -> Version:

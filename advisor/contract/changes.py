@@ -7,7 +7,7 @@ import re
 from advisor.contract.recommendation import Action, Change, tidy
 from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.contract.sql import literal, option
-from exporter.knowledge import BUGS, Bug, Consequence
+from exporter.knowledge import BUGS, Consequence, NumberedBug
 from exporter.rows import number
 from exporter.server import Managed, Server
 from exporter.snapshot import Snapshot
@@ -134,7 +134,7 @@ def _bugs(
 ) -> list[str]:
     """The bugs of the server that make a change dangerous, by what follows, in sentences."""
     return [
-        f"{bug.what.rstrip('.')} ({bug.bug}; {_fix(server, bug)})."
+        f"{bug.what.rstrip('.')} ({bug.bug}; {fix_of(bug, server)})."
         for name, bug in BUGS.items()
         if bug.setting == setting
         and bug.consequence == consequence
@@ -143,7 +143,8 @@ def _bugs(
     ]
 
 
-def _fix(server: Server, bug: Bug) -> str:
+def fix_of(bug: NumberedBug, server: Server) -> str:
+    """The release after the server's that fixes a bug, in words."""
     version = bug.ends_after(server.family, server.version)
     if version is None:
         return "no release is known to fix it"

@@ -19,11 +19,11 @@ from exporter.snapshot import Snapshot
 SQL = (
     "SHOW GLOBAL VARIABLES WHERE Variable_name LIKE 'innodb%' OR Variable_name LIKE 'aad%'"
     " OR Variable_name LIKE 'azure%' OR Variable_name LIKE 'cloudsql%' OR Variable_name LIKE 'rds%'"
-    " OR Variable_name IN ("
-    "'aurora_version', 'basedir', 'datadir', 'group_replication_group_name', 'hostname', 'license', 'long_query_time', "
-    "'max_connections', 'performance_schema', 'pid_file', 'port', 'read_only', 'socket', 'super_read_only', "
-    "'table_definition_cache', 'thread_handling', 'thread_pool_size', 'version', 'version_comment', "
-    "'version_compile_machine', 'version_compile_os', 'wsrep_on')"
+    " OR Variable_name LIKE 'temptable%' OR Variable_name IN ("
+    "'aurora_version', 'basedir', 'container_aware', 'datadir', 'group_replication_group_name', 'hostname', 'license', "
+    "'log_bin', 'long_query_time', 'max_connections', 'performance_schema', 'pid_file', 'port', 'query_cache_size', "
+    "'read_only', 'socket', 'super_read_only', 'table_definition_cache', 'thread_handling', 'thread_pool_size', "
+    "'tmp_table_size', 'version', 'version_comment', 'version_compile_machine', 'version_compile_os', 'wsrep_on')"
 )
 
 EXPORTED = tuple(sorted(knowledge.SETTINGS))

@@ -8,7 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from exporter.knowledge import BEHAVIOURS, PATH, SETTINGS, Behaviour, Computed, Family, SettingEntry, Version, load
+from exporter.knowledge import (
+    BEHAVIOURS,
+    PATH,
+    REMOVED,
+    REPLACED,
+    SETTINGS,
+    Behaviour,
+    Computed,
+    Family,
+    SettingEntry,
+    Version,
+    load,
+    refused_since,
+)
 from lab.servers import NAMES
 
 BEGINNING: Version = (5, 5, 0)
@@ -68,7 +81,7 @@ def test_a_behaviour_is_that_of_some_versions_and_not_of_others(name: str) -> No
 
 
 def test_a_version_is_named_only_where_something_begins_or_ends() -> None:
-    by_version = [entry.exists for entry in SETTINGS.values()]
+    by_version = [versions for entry in SETTINGS.values() for versions in (entry.exists, entry.ignored)]
     by_version += [versions for entry in BEHAVIOURS.values() for versions in (entry.on, entry.windows) if versions]
     for versions in by_version:
         for floors in (versions.mysql, versions.mariadb):
@@ -137,7 +150,39 @@ def test_a_broken_file_is_refused_with_what_is_wrong(tmp_path: Path, wrong: str,
 def test_the_file_says_which_servers_checked_it() -> None:
     head = PATH.read_text(encoding="utf-8").partition("[")[0]
     assert all(name.partition("-")[2] in head for name in NAMES)
-    assert set(tomllib.loads(PATH.read_text(encoding="utf-8"))) == {"series", "steps", "settings", "behaviours", "bugs"}
+    assert set(tomllib.loads(PATH.read_text(encoding="utf-8"))) == {
+        *("series", "steps", "settings", "behaviours", "bugs", "upgrade_bugs", "removed", "replaced")
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "version", "since"),
+    [
+        ("query_cache_size", "mysql", (5, 7, 44), None),
+        ("query_cache_size", "mysql", (8, 4, 6), (8, 0, 3)),
+        ("query_cache_size", "mariadb", (11, 8, 9), None),
+        ("innodb_log_file_size", "mysql", (8, 4, 6), None),
+        ("innodb_log_file_size", "mysql", (9, 7, 4), (9, 3, 0)),
+        ("innodb_change_buffering", "mariadb", (11, 8, 9), None),  # it is ignored
+        ("innodb_change_buffer_max_size", "mariadb", (11, 8, 9), (11, 0, 0)),
+        ("innodb_checksums", "mariadb", (10, 5, 23), (10, 5, 0)),
+        ("innodb_parallel_read_threads", "mysql", (5, 7, 44), None),  # it never was there
+        ("sort_buffer_size", "mysql", (9, 7, 4), None),
+    ],
+)
+def test_a_version_refuses_the_lines_of_removed_variables(
+    name: str, family: Family, version: Version, since: Version | None
+) -> None:
+    assert refused_since(name, family, version) == since
+
+
+def test_what_replaces_a_removed_variable_is_there() -> None:
+    for family, replaced in REPLACED.items():
+        removed = frozenset().union(*(names for _, names in (REMOVED.mysql if family == "mysql" else REMOVED.mariadb)))
+        assert replaced.keys() <= removed
+        assert {replacement.by for replacement in replaced.values()}.isdisjoint(removed)
+    assert REMOVED.on("mysql", BEGINNING) is None
+    assert SETTINGS.keys().isdisjoint(name for names in REMOVED.values() for name in names)
 
 
 def test_without_exists_a_setting_exists_everywhere() -> None:

@@ -22,7 +22,7 @@ from advisor.contract.changes import SIZE_MAX, change_on, most_at_runtime, refus
 from advisor.contract.recommendation import Change
 from advisor.contract.settings import SETTINGS, Setting, SettingValue
 from advisor.rules import check
-from exporter.knowledge import Computed
+from exporter.knowledge import REMOVED, Computed, refused_since
 from exporter.server import IDENTITY_SQL, Server, identify
 from exporter.snapshot import Snapshot
 from lab.servers import PrivateServer, datadirs, programs
@@ -45,6 +45,11 @@ NOT_TRIED = {
     "innodb_buffer_pool_instances": "one in a pool under 1 GiB, and ignored by MariaDB",
     "innodb_page_cleaners": "no more than there are instances",
     "innodb_log_files_in_group": "ignored by MariaDB",
+    "innodb_log_buffer_size": "memory is allocated as large as it says",
+    "innodb_doublewrite": "not every change is one at runtime",
+    "innodb_checksum_algorithm": "a strict one ends the server at a page with another checksum",
+    "innodb_undo_tablespaces": "fixed when the data folder is made",
+    "innodb_linux_aio": "as the kernel and the build let it",
     "innodb_page_size": "fixed when the data folder is made",
 }
 # The setting that bounds another, and its value that leaves that one its whole range.
@@ -177,6 +182,33 @@ def test_a_server_has_the_defaults_of_its_version(connected: Connected, tmp_path
         assert setting.read(spelled.get(text, text)) == default, name
         checked += 1
     assert checked >= 20
+
+
+def test_a_server_refuses_the_lines_of_removed_variables_and_ignores_some(connected: Connected, tmp_path: Path) -> None:
+    """A server warns of a line that it would refuse, where its name begins with loose."""
+    family, version = connected.identity.family, connected.identity.version
+    settings = {name for name, setting in SETTINGS.items() if not setting.exists_on(connected.identity)}
+    names = settings.union(*REMOVED.values())
+    refused = {name for name in names if refused_since(name, family, version)}
+    ignored = {name for name in settings if SETTINGS[name].entry.ignored.on(family, version)}
+    unknown = unknown_to(connected.server.name, refused | ignored, tmp_path)
+    assert unknown == refused
+
+
+def unknown_to(name: str, variables: set[str], folder: Path) -> set[str]:
+    """Those of the variables that a server program does not know."""
+    program = programs.find(name)
+    lines = (f"--loose-{variable.replace('_', '-')}=1" for variable in sorted(variables))
+    end = ["--verbose", "--help"] if name != "mysql-9.7" else ["--log-error-verbosity=2", "--validate-config"]
+    run = subprocess.run(  # noqa: S603 - a program of the lab
+        [*program.command, *datadirs.placement(program, folder), *lines, *end],
+        env={**os.environ, **program.environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    warned = re.findall(r"unknown (?:variable|option) '(?:--)?loose-([\w-]+)", run.stdout + run.stderr)
+    return {variable.replace("-", "_") for variable in warned}
 
 
 def test_a_server_agrees_on_what_is_dynamic_and_what_a_session_has_of_its_own(connected: Connected) -> None:
@@ -358,5 +390,5 @@ def another(connected: Connected, name: str) -> SettingValue:
     """A value other than the current one."""
     setting, current = SETTINGS[name], connected.read(name)
     least = setting.minimum_on(connected.identity) or 0
-    choices: tuple[SettingValue, ...] = (*setting.words_on(connected.identity), least, 2 * least)
+    choices: tuple[SettingValue, ...] = (*setting.words_on(connected.identity), least, 2 * least or 2)
     return next(choice for choice in choices if choice != current)

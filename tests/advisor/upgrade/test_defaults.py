@@ -9,7 +9,7 @@ from ruamel.yaml import YAML
 
 from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.observe.window import Window
-from advisor.upgrade.defaults import FORMULAS, ServerStart, settings_of
+from advisor.upgrade.defaults import FORMULAS, settings_of
 from exporter.collectors.machine import Machine
 from exporter.knowledge import Computed
 from tests.advisor.building import capture, captured, server, snapshot, variables
@@ -81,44 +81,89 @@ def test_an_empty_value_is_the_one_that_it_stands_for(before: str, after: str, n
     assert settings_of(window, server(after), None)[name].moves == moves
 
 
-def on(machine: Machine, version: str, **set_values: SettingValue) -> ServerStart:
-    return ServerStart.on(machine, server(version), set_values)
+def on_machine(machine: Machine, version: str, **printed: str) -> dict[str, SettingValue | None]:
+    """The settings of a version on a machine, where an older one has these values, and those that are set."""
+    window = Window((snapshot(10.0, of=server("8.0.43"), machine=machine, variables=printed),))
+    configured = {name: value for name, text in printed.items() if (value := SETTINGS[name].read(text)) is not None}
+    return {name: setting.after for name, setting in settings_of(window, server(version), configured).items()}
 
 
-LARGE = Machine(cores=64.0, cores_source="cpu affinity", memory_bytes=256 * int(GIB), memory_source="MemTotal")
+LARGE = Machine(cores=64.0, cores_source="cpu affinity", memory_bytes=256 << 30, memory_source="MemTotal")
+SMALL = replace(LARGE, cores=4.0, memory_bytes=8 << 30)
 CONTAINER = replace(LARGE, cores=2.5, cores_source="cgroup cpu.max", memory_source="cgroup memory.max")
+POOL = str(100 << 30)
 
 
 @pytest.mark.parametrize(
-    ("version", "name", "value"),
+    ("machine", "version", "name", "value"),
     [
-        ("8.0.43", "innodb_buffer_pool_instances", 8.0),
-        ("8.4.6", "innodb_buffer_pool_instances", 16.0),
-        ("8.4.6", "innodb_page_cleaners", 16.0),
-        ("8.0.43", "innodb_page_cleaners", 4.0),
-        ("8.0.43", "innodb_parallel_read_threads", 4.0),
-        ("8.4.6", "innodb_parallel_read_threads", 8.0),
-        ("8.4.6", "innodb_read_io_threads", 32.0),
-        ("8.4.6", "innodb_io_capacity_max", 20_000.0),
-        ("8.0.43", "innodb_io_capacity_max", 2_000.0),
+        (LARGE, "8.0.43", "innodb_buffer_pool_instances", 8.0),
+        (LARGE, "8.4.6", "innodb_buffer_pool_instances", 16.0),
+        (LARGE, "8.0.43", "innodb_page_cleaners", 4.0),
+        (LARGE, "8.4.6", "innodb_page_cleaners", 16.0),
+        (LARGE, "8.0.43", "innodb_parallel_read_threads", 4.0),
+        (LARGE, "8.4.6", "innodb_parallel_read_threads", 8.0),
+        (LARGE, "8.4.6", "innodb_read_io_threads", 32.0),
+        (LARGE, "8.0.43", "innodb_io_capacity_max", 2000.0),
+        (LARGE, "8.4.6", "innodb_io_capacity_max", 20_000.0),
+        (SMALL, "8.4.6", "innodb_purge_threads", 1.0),
+        (LARGE, "8.4.6", "innodb_purge_threads", 4.0),
+        (SMALL, "8.4.6", "temptable_max_ram", GIB),
+        (LARGE, "8.4.6", "temptable_max_ram", 4 * GIB),
+        (SMALL, "9.4.0", "innodb_log_writer_threads", "OFF"),
+        (LARGE, "9.4.0", "innodb_log_writer_threads", "ON"),
+        (SMALL, "9.7.4", "innodb_log_writer_threads", "OFF"),
+        (LARGE, "9.7.4", "innodb_log_writer_threads", "ON"),
+        (replace(LARGE, cores=16.0), "9.7.4", "innodb_log_writer_threads", None),  # the binary log decides
+        (LARGE, "8.4.6", "innodb_redo_log_capacity", 100 * 2.0**20),
+        (CONTAINER, "8.4.6", "innodb_parallel_read_threads", None),
+        (CONTAINER, "8.4.6", "innodb_log_writer_threads", "ON"),
+        (CONTAINER, "9.7.4", "innodb_log_writer_threads", None),
+        (CONTAINER, "8.4.6", "temptable_max_ram", None),
     ],
 )
-def test_a_large_machine_has_defaults_of_its_own(version: str, name: str, value: SettingValue) -> None:
-    assert on(LARGE, version, innodb_buffer_pool_size=100 * GIB).value(name) == value
+def test_a_default_follows_the_machine(machine: Machine, version: str, name: str, value: SettingValue | None) -> None:
+    assert on_machine(machine, version, innodb_buffer_pool_size=POOL)[name] == value
 
 
-def test_a_container_hides_the_cores_that_older_versions_count() -> None:
-    assert on(CONTAINER, "8.4.6").value("innodb_parallel_read_threads") is None
-    assert on(CONTAINER, "9.7.4").value("innodb_parallel_read_threads") == 4.0
+@pytest.mark.parametrize(
+    ("version", "pool", "capacity"),
+    [("8.0.43", 192 * GIB, 128 * GIB), ("8.4.6", 192 * GIB, 16 * GIB), ("9.7.4", 192 * GIB, 16 * GIB)],
+)
+def test_a_dedicated_server_takes_the_machine(version: str, pool: float, capacity: float) -> None:
+    settings = on_machine(LARGE, version, innodb_dedicated_server="ON")
+    assert (settings["innodb_buffer_pool_size"], settings["innodb_redo_log_capacity"]) == (pool, capacity)
+
+
+@pytest.mark.parametrize(
+    ("memory", "pool", "capacity"), [(0.5, 0.125, 100 / 1024), (4.0, 2.0, 1.0), (8.0, 6.0, 3.0), (32.0, 24.0, 18.0)]
+)
+def test_a_dedicated_server_takes_less_of_a_smaller_machine(memory: float, pool: float, capacity: float) -> None:
+    """In GiB."""
+    machine = replace(LARGE, memory_bytes=int(memory * GIB))
+    settings = on_machine(machine, "8.0.43", innodb_dedicated_server="ON")
+    assert settings["innodb_buffer_pool_size"] == pool * GIB
+    assert settings["innodb_redo_log_capacity"] == capacity * GIB
+    assert on_machine(CONTAINER, "8.0.43", innodb_dedicated_server="ON")["innodb_buffer_pool_size"] is None
+
+
+@pytest.mark.parametrize(("version", "capacity"), [("8.0.43", 2 * GIB), ("8.4.6", 2 * GIB), ("9.7.4", 100 * 2.0**20)])
+def test_log_files_that_are_set_are_the_capacity_of_some_versions(version: str, capacity: float) -> None:
+    assert on_machine(SMALL, version, innodb_log_file_size=str(1 << 30))["innodb_redo_log_capacity"] == capacity
 
 
 def test_a_pool_is_rounded_by_the_new_instances() -> None:
-    small = replace(LARGE, cores=4.0)
-    assert on(small, "8.0.43", innodb_buffer_pool_size=1.5 * GIB).value("innodb_buffer_pool_size") == 2 * GIB
-    assert on(small, "8.4.6", innodb_buffer_pool_size=1.5 * GIB).value("innodb_buffer_pool_size") == 1.5 * GIB
+    size = str(3 << 29)
+    assert on_machine(SMALL, "8.0.43", innodb_buffer_pool_size=size)["innodb_buffer_pool_size"] == 2 * GIB
+    assert on_machine(SMALL, "8.4.6", innodb_buffer_pool_size=size)["innodb_buffer_pool_size"] == 1.5 * GIB
 
 
-def test_a_value_beyond_the_new_range_is_held_within_it() -> None:
-    assert on(LARGE, "8.0.30", innodb_redo_log_capacity=2.0**38).value("innodb_redo_log_capacity") == 2.0**37
-    assert on(LARGE, "9.7.4", innodb_log_file_size=GIB).value("innodb_log_file_size") is None
-    assert on(LARGE, "9.7.4", innodb_flush_method="ALL_O_DIRECT").value("innodb_flush_method") is None
+def test_a_value_that_the_new_version_does_not_take_is_held_within_its_range_or_not_known() -> None:
+    assert on_machine(LARGE, "8.0.30", innodb_redo_log_capacity=str(1 << 38))["innodb_redo_log_capacity"] == 2.0**37
+    assert on_machine(LARGE, "9.7.4", innodb_log_file_size=str(1 << 30))["innodb_log_file_size"] is None
+    assert on_machine(LARGE, "9.7.4", innodb_flush_method="ALL_O_DIRECT")["innodb_flush_method"] is None
+
+
+def test_a_recording_without_a_variable_says_nothing_of_it() -> None:
+    setting = settings_of(captured("mysql-8.0/idle"), server("8.4.6"), None)["temptable_max_mmap"]
+    assert (setting.before, setting.after, setting.at_default) == (None, None, None)
