@@ -174,7 +174,7 @@ def sections_table() -> str:
 
 def behaviours_table() -> str:
     """What `applies.has` may name."""
-    names = sorted(knowledge.BEHAVIOURS.keys() - knowledge.BUGS.keys())
+    names = sorted(knowledge.BEHAVIOURS.keys() - knowledge.BUGS.keys() - knowledge.UPGRADE_BUGS.keys())
     rows = ((f"`{name}`", knowledge.BEHAVIOURS[name].what) for name in names)
     return markdown.table(("behaviour", "what it is"), rows)
 

@@ -16,8 +16,8 @@ from exporter.knowledge import Computed
 from exporter.server import Server
 
 _MIB, _GIB = 2**20, 2**30
-_WITHOUT_CONTAINER = ("cpu affinity", "INNODB_METRICS cpu_n", "MemTotal", CONFIGURATION)
-"""The sources of Machine that tell what the machine has, and not the limits of a container."""
+_OF_HOST = ("cpu affinity", "INNODB_METRICS cpu_n", "MemTotal", CONFIGURATION)
+"""The sources of Machine's cores and memory that are not limits of a container."""
 _CHUNK, _INSTANCES = "innodb_buffer_pool_chunk_size", "innodb_buffer_pool_instances"
 
 
@@ -130,22 +130,19 @@ def settings_of(
 def _start(window: Window, server: Server, set_values: Mapping[str, SettingValue]) -> ServerStart:
     """A start of the server that was watched, or of the same with another version.
 
-    MySQL counts what the machine has, whatever the limits of its container are, unless container_aware is on (seen on
+    MySQL counts what the host has, whatever the limits of its container are, unless container_aware is on (seen on
     9.7.4: off by default). MySQL 8.0 and later write a binary log unless told otherwise.
     """
     machine = window.latest[MACHINE] or Machine()
+    cores, memory = machine.host_cores, machine.host_memory_bytes
     aware = window.latest.setting("container_aware") == "ON"
-    cores = machine.cores if aware or machine.cores_source in _WITHOUT_CONTAINER else None
-    memory = machine.memory_bytes if aware or machine.memory_source in _WITHOUT_CONTAINER else None
+    if aware or (cores is None and machine.cores_source in _OF_HOST):
+        cores = None if machine.cores is None else max(1, int(machine.cores))
+    if aware or (memory is None and machine.memory_source in _OF_HOST):
+        memory = machine.memory_bytes
     log = window.latest.setting("log_bin")
-    return ServerStart(
-        server,
-        set_values,
-        None if cores is None else max(1, int(cores)),
-        memory,
-        machine.filesystem,
-        True if log == "ON" else False if log == "OFF" and window.latest.server.data_dictionary else None,
-    )
+    writes_log = True if log == "ON" else False if log == "OFF" and window.latest.server.data_dictionary else None
+    return ServerStart(server, set_values, cores, memory, machine.filesystem, writes_log)
 
 
 def _plain(setting: Setting, value: SettingValue | None) -> SettingValue | None:
@@ -193,6 +190,11 @@ def eight_from_1_gib(start: ServerStart) -> SettingValue | None:
     """8 pool instances, 1 in a pool under 1 GiB."""
     size = start.number(POOL_SIZE)
     return None if size is None else 8.0 if size >= _GIB else 1.0
+
+
+def always_one(_: ServerStart) -> SettingValue | None:
+    """1, whatever the option file says."""
+    return 1.0
 
 
 def instances_by_size_and_cores(start: ServerStart) -> SettingValue | None:
@@ -322,6 +324,7 @@ FORMULAS: Mapping[str, Callable[[ServerStart], SettingValue | None]] = {
         share_of_memory_if_dedicated,
         chunk_within_pool,
         eight_from_1_gib,
+        always_one,
         instances_by_size_and_cores,
         four_or_instances,
         as_many_as_instances,

@@ -34,6 +34,8 @@ class Machine:
     """``cgroup cpu.max``, ``cgroup cpu.cfs_quota_us``, ``cpu affinity``, ``configuration``, or the server's own count
     at its start, which ignores CPU quotas: ``INNODB_METRICS cpu_n`` (MySQL). MariaDB tells its own only in
     SYSTEM_VARIABLES, which is a temporary table on disk at each query."""
+    host_cores: int | None = None
+    """Cores without the CPU quota. MySQL computes defaults of them."""
     cpu_seconds: float | None = None
     """CPU time that all processes spent on these cores, from an arbitrary start. Some cores are idle while it grows by
     less than ``cores`` a second."""
@@ -44,6 +46,8 @@ class Machine:
     ``configuration``."""
     memory_available_bytes: int | None = None
     """The unused part of it."""
+    host_memory_bytes: int | None = None
+    """Memory without the limits. MySQL computes defaults of it."""
     filesystem: str | None = None
     """Type of the file system that holds the data folder."""
     device: str | None = None
@@ -127,12 +131,18 @@ def _of_process(root: Path, pid: int, datadir: str | None) -> dict[str, Value]:
     """The files' description of the process."""
     process: dict[str, Value | None] = {}
     if (cpu := limits.cpu(root, pid)) is not None:
-        process |= {"cores": cpu.cores, "cores_source": cpu.source, "cpu_seconds": cpu.seconds}
+        process |= {
+            "cores": cpu.cores,
+            "cores_source": cpu.source,
+            "host_cores": limits.host_cores(root, pid),
+            "cpu_seconds": cpu.seconds,
+        }
     if (memory := limits.memory(root, pid)) is not None:
         process |= {
             "memory_bytes": memory.bytes,
             "memory_source": memory.source,
             "memory_available_bytes": memory.available_bytes,
+            "host_memory_bytes": limits.host_memory(root),
         }
     folder = _folder(root, pid, datadir)
     if folder is not None and (storage := disks.under(root, pid, folder)) is not None:
@@ -170,18 +180,20 @@ _STORAGE: Mapping[str | None, Storage | None] = {None: None, "ssd": "ssd", "hdd"
 def parse(results: Sequence[Rows]) -> Machine:
     """The rows of ``read`` as a Machine."""
     values = {text(name): value for name, value in results[0].rows}
-    memory, available, rotational = (
+    memory, available, host_memory, host_cores, rotational = (
         None if (value := values.get(name)) is None else count(value)
-        for name in ("memory_bytes", "memory_available_bytes", "rotational")
+        for name in ("memory_bytes", "memory_available_bytes", "host_memory_bytes", "host_cores", "rotational")
     )
     sources = {name: value for name, value in values.items() if isinstance(value, str)}
     machine = Machine(
         cores=number(values.get("cores")),
         cores_source=sources.get("cores_source"),
+        host_cores=host_cores,
         cpu_seconds=number(values.get("cpu_seconds")),
         memory_bytes=memory,
         memory_source=sources.get("memory_source"),
         memory_available_bytes=available,
+        host_memory_bytes=host_memory,
         filesystem=sources.get("filesystem"),
         device=sources.get("device"),
         device_source=sources.get("device_source"),

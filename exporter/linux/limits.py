@@ -78,6 +78,16 @@ def memory(root: Path, pid: int) -> Memory | None:
     return Memory(*least, max(0, min(known)) if len(known) == len(rooms) else None)
 
 
+def host_cores(root: Path, pid: int) -> int:
+    """Online CPUs that a process may run on, whatever its quota is; 0 if they cannot be read."""
+    return len(_allowed(root, pid))
+
+
+def host_memory(root: Path) -> int | None:
+    """The memory of the machine, whatever the limits are."""
+    return _kib(files.fields(root / "proc/meminfo").get("MemTotal"))
+
+
 def _allowed(root: Path, pid: int) -> set[int]:
     """The online CPUs that the process may run on: its mask may name CPUs that could be plugged in."""
     allowed = _list(files.fields(root / "proc" / str(pid) / "status").get("Cpus_allowed_list", ""))

@@ -49,6 +49,7 @@ NOT_TRIED = {
     "innodb_doublewrite": "not every change is one at runtime",
     "innodb_checksum_algorithm": "a strict one ends the server at a page with another checksum",
     "innodb_undo_tablespaces": "fixed when the data folder is made",
+    "innodb_log_file_buffering": "ON for good where the log cannot be written past the page cache",
     "innodb_linux_aio": "as the kernel and the build let it",
     "innodb_page_size": "fixed when the data folder is made",
 }

@@ -84,13 +84,15 @@ def test_an_empty_value_is_the_one_that_it_stands_for(before: str, after: str, n
 def on_machine(machine: Machine, version: str, **printed: str) -> dict[str, SettingValue | None]:
     """The settings of a version on a machine, where an older one has these values, and those that are set."""
     window = Window((snapshot(10.0, of=server("8.0.43"), machine=machine, variables=printed),))
-    configured = {name: value for name, text in printed.items() if (value := SETTINGS[name].read(text)) is not None}
+    read = {name: SETTINGS[name].read(text) for name, text in printed.items() if name in SETTINGS}
+    configured = {name: value for name, value in read.items() if value is not None}
     return {name: setting.after for name, setting in settings_of(window, server(version), configured).items()}
 
 
 LARGE = Machine(cores=64.0, cores_source="cpu affinity", memory_bytes=256 << 30, memory_source="MemTotal")
 SMALL = replace(LARGE, cores=4.0, memory_bytes=8 << 30)
 CONTAINER = replace(LARGE, cores=2.5, cores_source="cgroup cpu.max", memory_source="cgroup memory.max")
+HOSTED = replace(CONTAINER, host_cores=64, host_memory_bytes=256 << 30)
 POOL = str(100 << 30)
 
 
@@ -117,6 +119,8 @@ POOL = str(100 << 30)
         (replace(LARGE, cores=16.0), "9.7.4", "innodb_log_writer_threads", None),  # the binary log decides
         (LARGE, "8.4.6", "innodb_redo_log_capacity", 100 * 2.0**20),
         (CONTAINER, "8.4.6", "innodb_parallel_read_threads", None),
+        (HOSTED, "8.4.6", "innodb_parallel_read_threads", 8.0),
+        (HOSTED, "8.4.6", "temptable_max_ram", 4 * GIB),
         (CONTAINER, "8.4.6", "innodb_log_writer_threads", "ON"),
         (CONTAINER, "9.7.4", "innodb_log_writer_threads", None),
         (CONTAINER, "8.4.6", "temptable_max_ram", None),
@@ -148,6 +152,11 @@ def test_a_dedicated_server_takes_less_of_a_smaller_machine(memory: float, pool:
 
 
 @pytest.mark.parametrize(("version", "capacity"), [("8.0.43", 2 * GIB), ("8.4.6", 2 * GIB), ("9.7.4", 100 * 2.0**20)])
+def test_a_server_that_is_aware_of_its_container_counts_its_limits() -> None:
+    settings = on_machine(HOSTED, "9.7.4", container_aware="ON")
+    assert (settings["innodb_parallel_read_threads"], settings["innodb_log_writer_threads"]) == (4.0, "OFF")
+
+
 def test_log_files_that_are_set_are_the_capacity_of_some_versions(version: str, capacity: float) -> None:
     assert on_machine(SMALL, version, innodb_log_file_size=str(1 << 30))["innodb_redo_log_capacity"] == capacity
 

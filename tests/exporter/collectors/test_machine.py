@@ -71,10 +71,12 @@ def tree(tmp_path: Path) -> Tree:
 TRUE = Machine(
     cores=2.0,
     cores_source="cgroup cpu.max",
+    host_cores=4,
     cpu_seconds=1.5,
     memory_bytes=4 * GIB,
     memory_source="cgroup memory.max",
     memory_available_bytes=GIB + 4096,
+    host_memory_bytes=16 * GIB,
     filesystem="xfs",
     device="sda",
     device_source="block device of the data folder",
