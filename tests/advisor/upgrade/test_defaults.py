@@ -151,12 +151,12 @@ def test_a_dedicated_server_takes_less_of_a_smaller_machine(memory: float, pool:
     assert on_machine(CONTAINER, "8.0.43", innodb_dedicated_server="ON")["innodb_buffer_pool_size"] is None
 
 
-@pytest.mark.parametrize(("version", "capacity"), [("8.0.43", 2 * GIB), ("8.4.6", 2 * GIB), ("9.7.4", 100 * 2.0**20)])
 def test_a_server_that_is_aware_of_its_container_counts_its_limits() -> None:
     settings = on_machine(HOSTED, "9.7.4", container_aware="ON")
     assert (settings["innodb_parallel_read_threads"], settings["innodb_log_writer_threads"]) == (4.0, "OFF")
 
 
+@pytest.mark.parametrize(("version", "capacity"), [("8.0.43", 2 * GIB), ("8.4.6", 2 * GIB), ("9.7.4", 100 * 2.0**20)])
 def test_log_files_that_are_set_are_the_capacity_of_some_versions(version: str, capacity: float) -> None:
     assert on_machine(SMALL, version, innodb_log_file_size=str(1 << 30))["innodb_redo_log_capacity"] == capacity
 
