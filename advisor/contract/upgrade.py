@@ -40,10 +40,9 @@ class Blocker(Frozen):
 
     variable: str
     value: str | None = Field(None, description="As it is set here; null where only its name is known.")
-    source: str = Field(description="Where it is set: an option file, the command line, mysqld-auto.cnf.")
+    source: str = Field(description="Where it is set: an option file, the command line; not known otherwise.")
     since: str = Field(description="The first version without it.")
     replacement: OptionLine | None = Field(None, description="What takes its place, with today's value carried over.")
-    before: tuple[Statement, ...] = Field((), description="SQL to run before the upgrade: RESET PERSIST.")
     references: tuple[str, ...] = ()
 
 

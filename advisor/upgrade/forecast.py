@@ -57,7 +57,7 @@ def forecast(
     """
     before = window.latest.server
     after = target(before, to)
-    configuration = configured(window, option_file)
+    configuration = configured(window, after, option_file)
     known = facts(window)
     model = PoolModel(window, known, loads)
     model.until = None if math.isinf(seconds) else time.thread_time() + seconds
@@ -67,7 +67,7 @@ def forecast(
     of_work = [said for effects in EFFECTS for said in effects(upgrade)]
     of_defaults = _not_computed(upgrade)
     stops = tuple(said for said in of_start if isinstance(said, Blocker))
-    effects = sorted((said for said in of_work if isinstance(said, UpgradeEffect)), key=_worst_first)
+    effects = sorted((said for said in (*of_start, *of_work) if isinstance(said, UpgradeEffect)), key=_worst_first)
     unknown = (said for said in (*of_start, *of_work, *of_defaults) if isinstance(said, NotForetold))
     return UpgradeForecast(
         server=str(before),
@@ -82,14 +82,10 @@ def forecast(
         settled=tuple(settled(upgrade, findings, rules)),
         other_changes=tuple(_others(upgrade, effects)),
         option_file=tuple(_option_file(stops, effects)),
-        before=_statements([*_before(stops), *(statement for effect in effects for statement in effect.before)]),
+        before=_statements(statement for effect in effects for statement in effect.before),
         after=_statements(statement for effect in effects for statement in effect.after),
         not_foretold=tuple(dict.fromkeys(unknown)),
     )
-
-
-def _before(stops: Iterable[Blocker]) -> Iterator[Statement]:
-    return (statement for blocker in stops for statement in blocker.before)
 
 
 def _worst_first(effect: UpgradeEffect) -> tuple[float, bool, bool, str]:

@@ -57,7 +57,8 @@ class VariableOrigins:
     """Variables that do not stand at their default, by name in lower case."""
 
     origins: Mapping[str, Origin]
-    """Where the present value comes from. ``runtime``: from SET GLOBAL, also where SET PERSIST has kept it."""
+    """Where the present value comes from. ``runtime``: from SET GLOBAL, also where SET PERSIST has kept it. MySQL says
+    so after a session's SET SESSION too, with the global value as it was (seen on 9.7.4)."""
     persisted: Mapping[str, str | None]
     """In mysqld-auto.cnf, with the value of a setting of knowledge.toml; None for the value of others."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from exporter.collectors.variable_origins import VARIABLE_ORIGINS
 from lab.captures.scenarios.base import (
     Numbers,
     Snapshots,
@@ -39,6 +40,16 @@ def refused(snapshots: Snapshots) -> Numbers:
     return {"refused": names, "read": sorted(name for name, outcome in outcomes.items() if not outcome.failure)}
 
 
+def told(snapshots: Snapshots) -> Numbers:
+    """The server tells where its variables are set, or is known not to."""
+    origins = snapshots[-1][VARIABLE_ORIGINS]
+    if origins is None:
+        require(snapshots[-1].outcomes[VARIABLE_ORIGINS.name].failure == "absent", "no origins")
+        return {}
+    require(origins.origins["innodb_old_blocks_pct"] == "runtime", "SET GLOBAL does not show")
+    return {"origins": dict(sorted(origins.origins.items())), "persisted": dict(sorted(origins.persisted.items()))}
+
+
 def _own_defaults(server: str) -> Mapping[str, str]:
     """The server's own defaults of the settings that lab.servers changes and that the advisor may look at."""
     dump = "OFF" if server == "mysql-5.6" else "ON"
@@ -54,6 +65,26 @@ def _own_defaults(server: str) -> Mapping[str, str]:
 @contextmanager
 def idle(_server: PrivateServer) -> Iterator[Step]:
     """None: nobody but the sidecar is connected. The settings that the lab changes are at the server's own defaults."""
+    yield nothing
+
+
+@scenario(
+    "variables-set",
+    {
+        "mysql-9.7": {"innodb-io-capacity": "2000"},
+        "mariadb-10.5": {"innodb-buffer-pool-instances": "1", "innodb-change-buffer-max-size": "30"},
+        "mysql-5.6": {"innodb-log-file-size": "64M", "innodb-log-files-in-group": "3"},
+    },
+    told,
+    collections=3,
+)
+@contextmanager
+def variables_set(server: PrivateServer) -> Iterator[Step]:
+    """None. Variables are set by options, one by SET GLOBAL, and on MySQL 9.7 two by SET PERSIST."""
+    execute(server, "SET GLOBAL innodb_old_blocks_pct = 40")
+    if server.name == "mysql-9.7":
+        execute(server, "SET PERSIST innodb_old_blocks_time = 2000")
+        execute(server, "SET PERSIST_ONLY innodb_page_cleaners = 2")
     yield nothing
 
 

@@ -50,7 +50,7 @@ def test_every_section_is_in_the_order_of_the_issue() -> None:
         "mysql 8.0.28 to mysql 26.10, taken to behave like 9.7; watched 10 min",
         "An upgrade of the data folder goes through 8.4 first.",
         "critical  innodb_log_file_size = 50331648: the new version does not know it, and does not start",
-        "  set in      mysqld-auto.cnf (SET PERSIST)",
+        "  set in      option file",
         "  gone since  9.3",
         "  option file innodb_redo_log_capacity = 100663296",
         "worse  Inserts read the pages of secondary indexes at once",

@@ -23,10 +23,9 @@ ANALYZE = Statement(sql="ANALYZE TABLE `shop`.`orders`", reason="its statistics 
 BLOCKER = Blocker(
     variable="innodb_log_file_size",
     value="50331648",
-    source="mysqld-auto.cnf (SET PERSIST)",
+    source="option file",
     since="9.3",
     replacement=CAPACITY,
-    before=(RESET,),
     references=("https://dev.mysql.com/doc/refman/9.3/en/",),
 )
 WORSE = UpgradeEffect(

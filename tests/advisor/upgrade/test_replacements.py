@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from advisor.upgrade.replacements import replacement_of
-from tests.advisor.building import captured, server
+from tests.advisor.building import server
+
+LOG_FILES = {"innodb_log_file_size": 50331648.0, "innodb_log_files_in_group": 2.0}
 
 
 @pytest.mark.parametrize(
@@ -28,13 +30,13 @@ from tests.advisor.building import captured, server
     ],
 )
 def test_a_removed_variable_is_replaced_with_its_value(name: str, value: str | None, line: str | None) -> None:
-    replacement = replacement_of(name, value, captured("mysql-8.0/idle"), server("9.7.4"))
+    replacement = replacement_of(name, value, LOG_FILES, server("9.7.4"))
     assert (None if replacement is None else replacement.line) == line
 
 
 def test_mariadb_has_replacements_of_its_own() -> None:
-    window, after = captured("mariadb-11.8/idle"), server("12.3.1-MariaDB")
-    assert replacement_of("log_warnings", "2", window, after) is None
-    replacement = replacement_of("storage_engine", "InnoDB", window, after)
+    after = server("12.3.1-MariaDB")
+    assert replacement_of("log_warnings", "2", {}, after) is None
+    replacement = replacement_of("storage_engine", "InnoDB", {}, after)
     assert replacement is not None
     assert replacement.line == "default_storage_engine = InnoDB"
