@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from advisor.contract.upgrade import NotForetold, UpgradeEffect
 from advisor.upgrade.change_buffer import change_buffer
 from advisor.upgrade.index_builds import index_builds
+from advisor.upgrade.plans import plans
 from advisor.upgrade.scans import scans
 from advisor.upgrade.upgrade import Upgrade
 
 Effects = Callable[[Upgrade], Iterator[UpgradeEffect | NotForetold]]
 
-EFFECTS: tuple[Effects, ...] = (change_buffer, index_builds, scans)
+EFFECTS: tuple[Effects, ...] = (change_buffer, index_builds, scans, plans)
 """In no order: the forecast sorts what they say by pages a second."""
