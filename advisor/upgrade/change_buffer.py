@@ -19,7 +19,7 @@ BUFFERING, MAX_SIZE, IO_CAPACITY = (
     "innodb_io_capacity",
 )
 _METRICS = "information_schema.INNODB_METRICS"
-_EMPTIED = "change_buffer"
+_EMPTIED = "change_buffer_emptied_by_upgrade"
 _MANUAL = "https://dev.mysql.com/doc/refman/8.4/en/innodb-change-buffer.html"
 
 
@@ -73,7 +73,7 @@ def change_buffer(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
         yield from _begins(upgrade)
     elif buffers:
         yield from _resized(upgrade)
-    if upgrade.loses(_EMPTIED):
+    if upgrade.gains(_EMPTIED):
         yield from _emptied(upgrade)
 
 

@@ -10,8 +10,9 @@ from advisor.upgrade.index_builds import index_builds
 from advisor.upgrade.plans import plans
 from advisor.upgrade.scans import scans
 from advisor.upgrade.upgrade import Upgrade
+from advisor.upgrade.warm_up import warm_up
 
 Effects = Callable[[Upgrade], Iterator[UpgradeEffect | NotForetold]]
 
-EFFECTS: tuple[Effects, ...] = (change_buffer, index_builds, scans, plans)
+EFFECTS: tuple[Effects, ...] = (change_buffer, index_builds, plans, scans, warm_up)
 """In no order: the forecast sorts what they say by pages a second."""

@@ -117,7 +117,7 @@ def test_mariadb_gets_no_line_for_a_buffer_that_corrupts() -> None:
 def test_mariadb_11_has_no_change_buffer_and_empties_it_at_its_first_start() -> None:
     upgrade = upgrade_of("mariadb-10.11/change-buffer-merges", "11.8")
     effects = said(change_buffer, upgrade)
-    removal, start = effects[BUFFERING], effects["change_buffer"]
+    removal, start = effects[BUFFERING], effects["change_buffer_emptied_by_upgrade"]
     assert (removal.cause, removal.to, removal.keep) == (Cause.REMOVAL, None, ())
     assert number(removal.predicted) > 5.0 * number(removal.now)
     assert number(start.predicted) == upgrade.facts.ibuf.drain_reads
