@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from advisor.contract.upgrade import NotForetold, UpgradeEffect
+from advisor.upgrade.behaviours import behaviours
 from advisor.upgrade.change_buffer import change_buffer
 from advisor.upgrade.index_builds import index_builds
 from advisor.upgrade.memory import memory
@@ -16,5 +17,5 @@ from advisor.upgrade.writes import writes
 
 Effects = Callable[[Upgrade], Iterator[UpgradeEffect | NotForetold]]
 
-EFFECTS: tuple[Effects, ...] = (change_buffer, index_builds, memory, plans, scans, warm_up, writes)
+EFFECTS: tuple[Effects, ...] = (behaviours, change_buffer, index_builds, memory, plans, scans, warm_up, writes)
 """In no order: the forecast sorts what they say by pages a second."""

@@ -24,6 +24,7 @@ from advisor.pool.model import PoolModel
 from advisor.rules.check import Rule
 from advisor.upgrade.defaults import settings_of
 from advisor.upgrade.effects import EFFECTS
+from advisor.upgrade.known_bugs import bugs_on_the_way
 from advisor.upgrade.options import blockers, configured
 from advisor.upgrade.settled import settled
 from advisor.upgrade.target import assumptions, target
@@ -75,7 +76,7 @@ def forecast(
         assumed=after.behaves_like,
         at=window.latest.at,
         watched_seconds=round(window.seconds, 3),
-        warnings=assumptions(before, after),
+        warnings=(*assumptions(before, after), *bugs_on_the_way(before, after)),
         blockers=stops,
         effects=tuple(effect for effect in effects if effect.better is not True),
         improvements=tuple(sorted((effect for effect in effects if effect.better is True), key=_reads)),

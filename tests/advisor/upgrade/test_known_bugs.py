@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from advisor.upgrade.forecast import forecast
 from advisor.upgrade.known_bugs import bugs_on_the_way
-from tests.advisor.building import server
+from tests.advisor.building import captured, server
 
 TABLES, ROUTINES = "MySQL bug 115517", "MySQL bug 118101"
 NO_FIX = "no release is known to fix it"
@@ -25,3 +26,7 @@ NO_FIX = "no release is known to fix it"
 def test_the_bugs_of_both_versions_are_named(before: str, after: str, bugs: list[str]) -> None:
     sentences = list(bugs_on_the_way(server(before), server(after)))
     assert [sentence.rpartition("(")[2].removesuffix(")") for sentence in sentences] == bugs
+
+
+def test_a_forecast_warns_of_them() -> None:
+    assert any(TABLES in warning for warning in forecast(captured("mysql-8.0/idle"), "8.4.1").warnings)
