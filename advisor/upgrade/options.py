@@ -153,11 +153,10 @@ def _variable(option: option_file.Option) -> ConfiguredVariable:
     """A line's variable: without the prefixes that options may have (mysys/my_getopt.cc)."""
     name, value = option.name.replace("-", "_"), option.value
     loose = name.startswith("loose_")
-    name = name.removeprefix("loose_").removeprefix("maximum_")
-    for prefix, switched in (("skip_", "OFF"), ("disable_", "OFF"), ("enable_", "ON")):
-        bare = name.removeprefix(prefix)
-        if bare != name and (bare in SETTINGS or bare in _REMOVED):
-            name, value = bare, switched
+    name = name.removeprefix("loose_")
+    bare = name.removeprefix("skip_")
+    if bare != name and (bare in SETTINGS or bare in _REMOVED):
+        name, value = bare, "OFF"
     if value is None and name in SETTINGS:
         value = "ON"
     return ConfiguredVariable(name, value, OPTION_FILE, loose)
@@ -267,6 +266,6 @@ def _not_judged(after: Server, configuration: Configuration) -> Iterator[NotFore
     if configuration.forgotten:
         yield NotForetold(
             what=f"what the next start makes of {', '.join(configuration.forgotten)}",
-            reason="SET GLOBAL changed them, which a restart forgets, and hides what the option file says",
+            reason="SET GLOBAL changed the value: a restart forgets it, and it hides what the option file says",
             cure="give the option file: --option-file /etc/my.cnf",
         )

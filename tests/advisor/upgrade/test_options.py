@@ -286,5 +286,5 @@ def test_what_was_not_read_is_said() -> None:
     _, _, unknown = said(window, "8.4.6", "[mysqld]\n!include /etc/other.cnf\n")
     assert [entry.reason.partition(":")[0] for entry in unknown] == [
         "includes are not followed",
-        "SET GLOBAL changed them, which a restart forgets, and hides what the option file says",
+        "SET GLOBAL changed the value",
     ]
