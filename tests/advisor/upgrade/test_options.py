@@ -144,6 +144,9 @@ def test_the_command_line_and_persisted_values_win_over_the_file_and_the_file_ov
         "innodb_lru_scan_depth": "3",
         "innodb_page_size": "16384",
     }
+    configuration = configured(window, target(window.latest.server, "8.4.6"), text)
+    assert configuration is not None
+    assert configuration.settings["innodb_old_blocks_pct"] == 2.0  # out of its range: the server decides
 
 
 @pytest.mark.parametrize(
