@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -31,7 +32,7 @@ from lab.captures.scenarios.base import (
     scenario,
     table_pages,
 )
-from lab.harness.workloads import SCHEMA, ask, count, make_table
+from lab.harness.workloads import SCHEMA, ask, count, look_up, make_table
 from lab.servers import PrivateServer
 
 COUNTED = Table(SCHEMA, "orders")
@@ -289,4 +290,66 @@ def counting_as_seed_1(server: PrivateServer) -> Iterator[Step]:
 def counting_as_seed_1_clustered(server: PrivateServer) -> Iterator[Step]:
     """As seed-001-counts, three times, with FORCE INDEX (PRIMARY): what MySQL 8.0.17 to 8.0.36 do in any case."""
     with _counting_as_seed_1(server, force_primary=True) as step:
+        yield step
+
+
+HOT, HOT_PAGES, BESIDE_PAGES, LOOKUPS, ROUNDS_BEFORE = Table(SCHEMA, "items"), 6_500, 5_000, 2_000, 8
+
+
+def counted_beside_lookups(snapshots: Snapshots) -> Numbers:
+    """The table is counted in each round; what its counts and the lookups read of their files."""
+    counted(snapshots, COUNTED, secondary="k1", forced=snapshots[-1].server.parallel_read)
+    files = [snapshot[TABLE_FILES] or {} for snapshot in snapshots]
+    read = {
+        table.table: [after[table].reads - before[table].reads for before, after in itertools.pairwise(files)]
+        for table in (COUNTED, HOT)
+    }
+    return {"table_pages": table_pages(snapshots, COUNTED), "pages_read": read}
+
+
+@contextmanager
+def _counting_beside_lookups(server: PrivateServer, *, force_primary: bool) -> Iterator[Step]:
+    with server.connect() as connection:
+        make_table(connection, COUNTED.table, BESIDE_PAGES, indexes=1)
+        make_table(connection, HOT.table, HOT_PAGES)
+        ask(connection, "SET GLOBAL innodb_fast_shutdown = 0")
+    server.restart()
+    seeds = itertools.count(1)
+    with server.connect() as connection:
+
+        def step() -> None:
+            count(connection, COUNTED.table, force_primary=force_primary)
+            look_up(connection, HOT.table, HOT_PAGES, LOOKUPS, seed=next(seeds))
+
+        look_up(connection, HOT.table, HOT_PAGES, 6 * HOT_PAGES, seed=0)
+        for _ in range(ROUNDS_BEFORE):
+            step()
+            time.sleep(1.0)
+        yield step
+
+
+@scenario(
+    "counts-beside-lookups", {"mysql-5.6": DEFAULT_POOL}, counted_beside_lookups, collections=ROUNDS_BEFORE, period=2.0
+)
+@contextmanager
+def counting_beside_lookups(server: PrivateServer) -> Iterator[Step]:
+    """One SELECT COUNT(*) of shop.orders, by its small index, and 2,000 lookups in shop.items between two collections.
+
+    The pool holds shop.items and the index. It does not hold both tables.
+    """
+    with _counting_beside_lookups(server, force_primary=False) as step:
+        yield step
+
+
+@scenario(
+    "counts-beside-lookups-clustered",
+    {"mysql-9.7": DEFAULT_POOL},
+    counted_beside_lookups,
+    collections=ROUNDS_BEFORE,
+    period=2.0,
+)
+@contextmanager
+def counting_beside_lookups_clustered(server: PrivateServer) -> Iterator[Step]:
+    """As counts-beside-lookups, with FORCE INDEX (PRIMARY): what MySQL 8.0.17 to 8.0.36 do in any case."""
+    with _counting_beside_lookups(server, force_primary=True) as step:
         yield step

@@ -119,6 +119,17 @@ def test_an_upgrade_from_8_0_28_counts_by_the_small_index_again() -> None:
     assert float(effect.predicted or 0) <= FEW
 
 
+def test_counts_by_the_clustered_index_take_the_pool_from_lookups() -> None:
+    window, measured = captured("mysql-5.6/counts-beside-lookups"), shown("mysql-9.7/counts-beside-lookups-clustered")
+    by_table = effects(window, "8.0.28")
+    counts, lookups = (sum(read) / len(read) for read in measured["pages_read"].values())
+    assert by_table["orders"].predicted == pytest.approx(counts, rel=WITHIN)
+    rounds_per_second = (len(window.snapshots) - 1) / window.seconds
+    others = by_table[""]
+    assert float(others.now or 0) < 1.0
+    assert float(others.predicted or 0) / rounds_per_second == pytest.approx(lookups, rel=WITHIN)
+
+
 def test_a_pool_that_the_new_version_rounds_up_reads_less() -> None:
     window = captured("mysql-5.6/hot-set-exceeds-pool")
     read = window.latest[VARIABLES] or {}
