@@ -18,8 +18,10 @@ LOG_BUFFER, FLUSH_METHOD, ADAPTIVE_HASH = (
     "innodb_adaptive_hash_index",
 )
 TEMPTABLE_RAM, TEMPTABLE_MMAP = "temptable_max_ram", "temptable_max_mmap"
-_LEAST = 10.0
-"""Reads, or searches, a second: fewer do not matter."""
+_LEAST_READS = 10.0
+"""A second: fewer have no cost that was measurable, as of merges (change-buffering-without-benefit)."""
+_LEAST_SEARCHES = 1_000.0
+"""A second: a descent takes microseconds, so that fewer are less than a hundredth of a core."""
 
 
 def memory(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
@@ -108,15 +110,22 @@ def _adaptive_hash(upgrade: Upgrade) -> Iterator[UpgradeEffect]:
     setting = upgrade.settings.get(ADAPTIVE_HASH)
     searches, descents = (metric(upgrade.window, f"adaptive_hash_searches{kind}") for kind in ("", "_btree"))
     hits = ratio(searches, upgrade.window.seconds)
-    if setting is None or not setting.moves or hits is None or hits < _LEAST or searches is None or descents is None:
+    if (
+        setting is None
+        or not setting.moves
+        or hits is None
+        or hits < _LEAST_SEARCHES
+        or searches is None
+        or descents is None
+    ):
         return
     yield UpgradeEffect(
         cause=Cause.DEFAULT,
         name=ADAPTIVE_HASH,
         from_=shown(setting.before),
         to=shown(setting.after),
-        summary=f"{searches / (searches + descents):.0%} of the searches found their page by the adaptive hash index;"
-        " they then descend the tree: more page requests for the same work, no more reads. Its pages are free",
+        summary=f"{100.0 * searches / (searches + descents):.0f} % of the searches found their page by the adaptive"
+        " hash index; they then descend the tree: more page requests for the same work, no more reads. Its pages are free",
         evidence=(
             Evidence(
                 name="adaptive_hash_searches_per_second",
@@ -132,7 +141,7 @@ def _adaptive_hash(upgrade: Upgrade) -> Iterator[UpgradeEffect]:
 def _page_cache(upgrade: Upgrade) -> Iterator[UpgradeEffect]:
     """Without it, what it answers is read from the disk; its memory is free for the pool."""
     setting, reads = upgrade.settings.get(FLUSH_METHOD), upgrade.facts.pool.pages_read_per_second
-    if setting is None or not setting.moves or reads is None or reads < _LEAST:
+    if setting is None or not setting.moves or reads is None or reads < _LEAST_READS:
         return
     if not through_page_cache(upgrade.window.latest) or not str(setting.after).startswith("O_DIRECT"):
         return

@@ -91,7 +91,8 @@ def _kept(
         name=name,
         from_=shown(setting.before),
         to=shown(setting.after),
-        summary=f"A restart brings back {after.share:.0%} of the pool from a dump, and {before.share:.0%} today",
+        summary=f"A restart brings back {100.0 * after.share:.0f} % of the pool from a dump, and"
+        f" {100.0 * before.share:.0f} % today",
         evidence=(
             Evidence(
                 name="young_pages",

@@ -94,8 +94,8 @@ CAPACITY, LOG_FILE, LOG_FILES = "innodb_redo_log_capacity", "innodb_log_file_siz
 SETTINGS_OF_WRITES = (
     WriteSetting(
         "innodb_io_capacity",
-        "An idle server flushes up to {after} dirty pages a second in place of {before}, and a flush for the redo log"
-        " writes at least as many: pages that change often are written more often",
+        "An idle server flushes up to {after:,} dirty pages a second in place of {before:,}, and a flush for the"
+        " redo log writes at least as many: pages that change often are written more often",
         PAGES_WRITTEN,
     ),
     WriteSetting(
@@ -122,13 +122,13 @@ SETTINGS_OF_WRITES = (
     ),
     WriteSetting(
         "innodb_page_cleaners",
-        "{after} threads flush the pool's pages, {before} today",
+        "The page cleaner has {after} threads, {before} today",
         PAGES_WRITTEN,
     ),
     WriteSetting(
         "innodb_purge_threads",
-        "{after} threads purge, {before} today: where they do not keep up, deleted entries and undo pages take more of"
-        " the pool",
+        "Purge has {after} threads, {before} today: where they do not keep up, deleted entries and undo pages take"
+        " more of the pool",
         CHANGED_ROWS,
     ),
     WriteSetting(

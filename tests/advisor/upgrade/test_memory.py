@@ -28,10 +28,10 @@ def test_temporary_tables_that_move_into_the_pool_are_named_with_how_to_see_them
 
 
 def test_searches_by_the_adaptive_hash_index_descend_the_tree_without_it() -> None:
-    effect = said(memory, upgrade_of(WRITES, "8.4"))["innodb_adaptive_hash_index"]
+    effect = said(memory, upgrade_of("mysql-8.0/tpcc-little-pool", "8.4"))["innodb_adaptive_hash_index"]
     assert (effect.from_, effect.to, effect.quantity, effect.better) == ("ON", "OFF", None, None)
     assert "no more reads" in effect.summary
-    assert "innodb_adaptive_hash_index" not in said(memory, upgrade_of("mysql-5.7/idle", "8.4"))
+    assert "innodb_adaptive_hash_index" not in said(memory, upgrade_of("mysql-8.0/idle", "8.4"))
 
 
 @pytest.mark.parametrize(
