@@ -125,7 +125,8 @@ def _adaptive_hash(upgrade: Upgrade) -> Iterator[UpgradeEffect]:
         from_=shown(setting.before),
         to=shown(setting.after),
         summary=f"{100.0 * searches / (searches + descents):.0f} % of the searches found their page by the adaptive"
-        " hash index; they then descend the tree: more page requests for the same work, no more reads. Its pages are free",
+        " hash index; they then descend the tree: more page requests for the same work, no more reads. Its pages are"
+        " free",
         evidence=(
             Evidence(
                 name="adaptive_hash_searches_per_second",
