@@ -105,7 +105,13 @@ def hostile(server: PrivateServer) -> Iterator[None]:
 
 
 def series(snapshot: Snapshot) -> Series:
-    return {(name, labels): value for name, values in exposed(snapshot).items() for labels, value in values.items()}
+    """All but those of the hostile settings themselves."""
+    return {
+        (name, labels): value
+        for name, values in exposed(snapshot).items()
+        for labels, value in values.items()
+        if not GLOBALS.keys() & labels
+    }
 
 
 def failures(snapshot: Snapshot) -> dict[str, str]:
