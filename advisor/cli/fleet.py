@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import functools
 import logging
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from advisor.cli import logs, parameters
-from advisor.cli.options import SEVERITIES, SetupOptions, option_group, rules_options
+from advisor.cli.options import SEVERITIES, SetupOptions, rules_options
 from advisor.cli.output import FINDINGS, Unusable, epilog
+from advisor.cli.reading import read_once, reading_options
 from advisor.cli.service_options import (
     Addresses,
     AlertingOptions,
@@ -26,198 +24,9 @@ from advisor.cli.service_options import (
 
 if TYPE_CHECKING:
     from advisor.contract.fleet import FleetReport
-    from advisor.fleet.progress import Progress, ReadingStage
     from advisor.fleet.reading import ReadingOptions
-    from advisor.outgoing.settings import ClientSettings
     from advisor.render.blocks import TextDocument
-    from advisor.rules.rulebook import Rulebook, RuleSet
-    from exporter.server import Managed
-
-PROMETHEUS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS"
-CONFIG_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_CONFIG"
-HEADERS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_HEADERS"
-_SHAPE = "this configuration is a mapping with basic_auth, authorization, tls_config, timeout"
-_LOGIN = "--prometheus-config has a place for the login, --header for a tenant"
-_HINTS = {
-    401: _LOGIN,
-    403: _LOGIN,
-    404: "the address ends before /api/v1, and Mimir's with /prometheus",
-}
-"""By status, what to look at."""
-_SECONDS = 30.0
-"""A query may take so long, where no configuration says otherwise."""
-
-
-def _reading(
-    *,
-    url: str,
-    config_file: Path | None,
-    headers: tuple[tuple[tuple[str, str], ...], ...],
-    selector: str,
-    window: float,
-    identity: tuple[str, ...] | None,
-    replica_labels: tuple[str, ...],
-    server: str | None,
-    shard: tuple[int, int] | None,
-    services: tuple[tuple[str, Managed], ...],
-    model_seconds: float,
-    may_read: float | None,
-) -> ReadingOptions:
-    """What to read.
-
-    Raises:
-        click.UsageError: The options do not go together.
-        FileError: The configuration file, or one that it names, cannot be used.
-    """
-    from advisor.fleet.identity import Identity
-    from advisor.fleet.reading import ReadingOptions
-
-    if server is not None and shard is not None:
-        raise click.UsageError("--server and --shard do not go together")
-    try:
-        labels = Identity(identity or (), replica_labels)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    return ReadingOptions(
-        url=url,
-        selector=selector,
-        window=window,
-        identity=labels,
-        shard=shard,
-        server=server,
-        services=services,
-        settings=_settings(config_file, url),
-        headers=_headers(headers),
-        model_seconds=model_seconds,
-        may_read=may_read,
-    )
-
-
-def _settings(path: Path | None, url: str) -> ClientSettings:
-    """Login and TLS. Raises FileError as ``_reading`` does."""
-    from advisor.files import yaml_file
-    from advisor.outgoing.settings import HttpConfig, client_settings
-
-    document = None if path is None else yaml_file.read(path, HttpConfig, _SHAPE)
-    settings = client_settings(document, encrypted=url.startswith("https:"))
-    has_timeout = document is not None and "timeout" in document.content.model_fields_set
-    return settings if has_timeout else settings.lasting(_SECONDS)
-
-
-def _headers(options: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, str]:
-    """Headers of the options, and before them those of the environment."""
-    text = os.environ.get(HEADERS_VARIABLE, "").strip()
-    try:
-        headers = list(parameters.header(text)) if text else []
-    except ValueError:
-        raise click.UsageError(
-            f"${HEADERS_VARIABLE} has to be headers in lines, such as X-Scope-OrgID: team-a"
-        ) from None
-    for option in options:
-        headers += option
-    return dict(headers)
-
-
-reading_options = option_group(
-    "reading",
-    _reading,
-    click.option(
-        "--prometheus",
-        "url",
-        required=True,
-        type=parameters.url_like(
-            "http://prometheus:9090",
-            instead="--prometheus-config has a place for it",
-            base=True,
-            added="/api/v1(/.*)?$",
-        ),
-        envvar=PROMETHEUS_VARIABLE,
-        metavar="URL",
-        help="A Prometheus, or Thanos, Mimir or VictoriaMetrics with its API, without /api/v1; also "
-        f"${PROMETHEUS_VARIABLE}.",
-    ),
-    click.option(
-        "--prometheus-config",
-        "config_file",
-        type=click.Path(path_type=Path),
-        envvar=CONFIG_VARIABLE,
-        metavar="FILE",
-        help="Login, TLS and the limit for a query, in the format of Prometheus' HTTP client (YAML: basic_auth, "
-        f"authorization, tls_config, timeout); also ${CONFIG_VARIABLE}. Without it a query may take 30s.",
-    ),
-    click.option(
-        "--header",
-        "headers",
-        multiple=True,
-        type=parameters.header,
-        metavar="'NAME: VALUE'",
-        help="A header for each request, such as Mimir's X-Scope-OrgID; may be repeated. @FILE reads headers from a "
-        f"file, and ${HEADERS_VARIABLE} has them in lines: every user of this machine can read an argument.",
-    ),
-    click.option(
-        "--selector",
-        type=parameters.selector,
-        default="",
-        metavar="MATCHERS",
-        help='Only servers whose series match, such as \'cluster="eu",team=~"a|b"\'.',
-    ),
-    click.option(
-        "--window",
-        type=parameters.bounded_duration(600, 86_400, "is not between 10m and 24h"),
-        default="1h",
-        show_default=True,
-        help="Time that rules look at on servers without a sidecar, 10m to 24h.",
-    ),
-    click.option(
-        "--identity",
-        type=parameters.labels,
-        default=None,
-        metavar="LABELS",
-        help="Labels that make a server, with commas. By default cluster, namespace and pod where the last two are "
-        "there, else cluster and the host of instance: two exporters of one server are one server.",
-    ),
-    click.option(
-        "--replica-label",
-        "replica_labels",
-        type=parameters.labels,
-        default="prometheus_replica,replica,__replica__",
-        show_default=True,
-        metavar="LABELS",
-        help="Labels that tell replicas of a Prometheus apart, and never make a server.",
-    ),
-    click.option("--server", metavar="NAME", help="Only this server, by its name in the report."),
-    click.option(
-        "--shard",
-        type=parameters.shard,
-        metavar="I/N",
-        help="Only a part of the servers: 0/8 to 7/8 are eight parts, the same at each run.",
-    ),
-    click.option(
-        "--service",
-        "services",
-        multiple=True,
-        type=parameters.service,
-        metavar="MATCHERS=SERVICE",
-        help="Servers that a cloud service runs (rds, aurora, azure, cloudsql), where changes are made in its own "
-        "place and not by SQL; mysqld_exporter's series do not tell. May be repeated; the first that matches counts.",
-    ),
-    click.option(
-        "--model-seconds",
-        type=click.FloatRange(min=0, max=86_400),
-        default=15.0,
-        show_default=True,
-        metavar="SECONDS",
-        help="CPU time for models of servers without a sidecar. Those that are left out are named: --server "
-        "asks for one.",
-    ),
-    click.option(
-        "--may-read",
-        type=parameters.rate,
-        metavar="PAGES/s",
-        help="Say how much memory of buffer pools could go, if each server may read so many pages more, such as 50/s. "
-        "It reads 30 days of the recording rules' series.",
-    ),
-)
+    from advisor.rules.rulebook import Rulebook
 
 
 @click.command(
@@ -301,18 +110,18 @@ def fleet(
     """
     from advisor.cli.output import put, writable
     from advisor.contract.recommendation import Severity
+    from advisor.fleet.reading import read
 
     if reading.server is not None and listen is not None:
         raise click.UsageError("--listen is for all servers: leave out --server, and ask /advise?server=")
     if listen is None and (alerting.urls or alerting.config):
         raise click.UsageError("--alertmanager needs --listen: one reading cannot tell when a finding is gone")
     writable(to)
-    logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
     rules, _ = setup.load()
     if listen is not None:
         _serve(reading, rules, listen, every=every, web_config=web_config, addresses=addresses, alerting=alerting)
         return
-    report = _report(reading, rules.rule_set)
+    report = read_once(lambda progress: read(reading, rules.rule_set, progress), reading.url)
     if not report.servers and reading.shard is None:
         raise Unusable(f"{reading.url}: {'; '.join(report.warnings)}")
     put(_form(report, style), to)
@@ -350,6 +159,7 @@ def _serve(
     if alerting.urls and reserved:
         raise click.UsageError(f"--identity {reserved[0]}: alerts have a label {reserved[0]} of their own")
     logs.begin(logging.INFO)
+    logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
     web = None if web_config is None else WebSettings(web_config)
     notifier = alerting.notifier()
     watch = FleetWatch(lambda progress: read(reading, rules.rule_set, progress), every)
@@ -364,42 +174,6 @@ def _serve(
 
     listening.reload_on_hangup(rules)
     listening.serve(listen, web, addresses, compose)
-
-
-def _report(reading: ReadingOptions, rules: RuleSet) -> FleetReport:
-    """One reading. Raises Unusable where there is no report."""
-    import asyncio
-
-    from advisor.fleet.client import QueryError
-    from advisor.fleet.reading import UnknownServer, read
-
-    try:
-        with _progress() as progress:
-            return asyncio.run(read(reading, rules, progress))
-    except QueryError as error:
-        hint = _HINTS.get(error.status or 0)
-        raise Unusable(f"{reading.url}: {error}{f' ({hint})' if hint else ''}") from error
-    except UnknownServer as error:
-        raise Unusable(str(error)) from None
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """Shows the stage and its servers on standard error, where that is a terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    from advisor.fleet.progress import Progress
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Bars(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bars:
-        task = bars.add_task("", total=None)
-
-        def show(stage: ReadingStage, servers: int, of: int) -> None:
-            bars.update(task, description=stage, completed=servers, total=of or None, refresh=True)
-
-        yield Progress(show)
 
 
 def _form(report: FleetReport, style: str) -> str | TextDocument:

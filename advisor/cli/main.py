@@ -26,6 +26,7 @@ from advisor.cli.output import INTERRUPTED, Unusable, epilog
 from advisor.cli.record import record
 from advisor.cli.rules import rules
 from advisor.cli.serve import serve
+from advisor.cli.upgrade import upgrade
 from advisor.cli.whatif import whatif
 from advisor.contract.visible import visible_lines
 from exporter import __version__
@@ -63,12 +64,13 @@ class Program(click.Group):
 def _input_errors() -> tuple[type[Exception], ...]:
     """Errors of the input, whose text is the message to the user."""
     from advisor.files.yaml_file import FileError
+    from advisor.upgrade.target import UpgradeRefused
     from exporter.connection.errors import ServerError
     from exporter.connection.target import TargetError
     from exporter.recording.file import RecordingError
     from exporter.state_file import InUse
 
-    return TargetError, ServerError, RecordingError, FileError, InUse
+    return TargetError, ServerError, RecordingError, FileError, InUse, UpgradeRefused
 
 
 @click.group(
@@ -89,7 +91,7 @@ def main() -> None:
     """
 
 
-for command in (advise, anonymise, check, curve, fleet, grade, history, lru, record, rules, serve, whatif):
+for command in (advise, anonymise, check, curve, fleet, grade, history, lru, record, rules, serve, upgrade, whatif):
     main.add_command(command)
 
 if __name__ == "__main__":

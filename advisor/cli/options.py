@@ -193,9 +193,7 @@ def named_source(
 
 
 server_options = option_group("where", named_server, *_SERVER)
-where_options = option_group(
-    "where",
-    named_source,
+SOURCE = (
     *_SERVER,
     click.option(
         "--recording",
@@ -204,6 +202,7 @@ where_options = option_group(
         help="Read a recording made by `record` instead of a server.",
     ),
 )
+where_options = option_group("where", named_source, *SOURCE)
 
 _RULES = (
     click.option(
@@ -224,22 +223,7 @@ _RULES = (
 )
 
 
-def _rules(config: Path | None, rules: Path | None) -> SetupOptions:
-    """These two alone: `fleet` has a --may-read of its own."""
-    return SetupOptions(config, rules)
-
-
-rules_options = option_group("setup", _rules, *_RULES)
-setup_options = option_group(
-    "setup",
-    SetupOptions,
-    *_RULES,
-    click.option(
-        "--suppress",
-        multiple=True,
-        metavar="ID",
-        help="Suppress a rule, or one recommendation by its fingerprint; may be repeated.",
-    ),
+_MACHINE = (
     click.option(
         "--cores",
         type=click.FloatRange(min=0, min_open=True),
@@ -257,6 +241,38 @@ setup_options = option_group(
         type=click.Choice(["ssd", "hdd"]),
         help="Storage of the server's data directory.",
     ),
+)
+
+
+def _rules(config: Path | None, rules: Path | None) -> SetupOptions:
+    """These two alone: `fleet` has a --may-read of its own."""
+    return SetupOptions(config, rules)
+
+
+def _rules_and_machine(
+    config: Path | None,
+    rules: Path | None,
+    cores: float | None,
+    memory: int | None,
+    storage: Literal["ssd", "hdd"] | None,
+) -> SetupOptions:
+    """Without what is about findings alone."""
+    return SetupOptions(config, rules, cores=cores, memory=memory, storage=storage)
+
+
+rules_options = option_group("setup", _rules, *_RULES)
+rules_and_machine_options = option_group("setup", _rules_and_machine, *_RULES, *_MACHINE)
+setup_options = option_group(
+    "setup",
+    SetupOptions,
+    *_RULES,
+    click.option(
+        "--suppress",
+        multiple=True,
+        metavar="ID",
+        help="Suppress a rule, or one recommendation by its fingerprint; may be repeated.",
+    ),
+    *_MACHINE,
     click.option(
         "--may-read",
         type=rate,

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
+from advisor.contract.fleet import NotAsked, Source, Vanished
 from advisor.contract.recommendation import Evidence, Frozen, Number
 
 
@@ -116,3 +117,51 @@ class UpgradeForecast(Frozen):
     before: tuple[Statement, ...] = Field(description="SQL to run before the upgrade.")
     after: tuple[Statement, ...] = Field(description="SQL to run after it.")
     not_foretold: tuple[NotForetold, ...]
+
+
+class ServerUpgrade(Frozen):
+    """What an upgrade does to a server of a fleet, in short."""
+
+    server: str = Field(description="Its name in `fleet`.")
+    source: Source = Field(description="Whose series it is from; never its sidecar's verdict.")
+    version: str = Field(description="The version it has, with the flavour.")
+    blockers: tuple[str, ...] = Field(description="Variables that are set, and with which it would not start.")
+    pages_per_second: Number | None = Field(
+        None, description="Pages read and written a second more, by all effects that have a number."
+    )
+    worse: int = Field(description="Effects that are worse.")
+    changes: int = Field(description="Effects that are not known to be better or worse.")
+    better: int = Field(description="Effects that are better.")
+    largest: str | None = Field(None, description="The largest effect, in a sentence without its full stop.")
+    settled: int = Field(description="Findings that fall away.")
+    not_foretold: int = Field(description="What cannot be said of it.")
+    notes: tuple[str, ...] = ()
+    forecast: UpgradeForecast | None = Field(None, description="The whole forecast, where this server was asked for.")
+
+
+class FleetNotForetold(Frozen):
+    """What cannot be said of a number of servers: one line, not one for each."""
+
+    what: str
+    reason: str
+    cure: str | None = None
+    servers: int
+    examples: tuple[str, ...] = Field(description="Names of at most three of them.")
+
+
+class FleetUpgrade(Frozen):
+    """What an upgrade does to the servers of a fleet."""
+
+    at: float = Field(description="The grid's end, Unix seconds.")
+    window_seconds: float
+    prometheus: str = Field(description="The URL, without a password.")
+    shard: str | None = Field(None, description="As given: 2/8.")
+    to: str = Field(description="The version that was asked for.")
+    took_seconds: float
+    servers: tuple[ServerUpgrade, ...] = Field(
+        description="The worst first: those that would not start, then by pages a second. A roll-out begins at the end."
+    )
+    not_foretold: tuple[FleetNotForetold, ...] = ()
+    not_asked: tuple[NotAsked, ...] = Field((), description="Servers without a forecast: of another flavour, or newer.")
+    vanished: tuple[Vanished, ...] = ()
+    warnings: tuple[str, ...] = Field((), description="What Prometheus said beside its answers, and what is odd.")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 
 from advisor.contract.fleet import Capacity, FleetReport, FleetServer, Source
@@ -81,6 +82,17 @@ async def read(options: ReadingOptions, rules: RuleSet, progress: Progress) -> F
         QueryError: There is no inventory. What else could not be asked is in the report.
         UnknownServer: There is no such server.
     """
+    async with opened(options, progress) as (reader, warnings):
+        return await _Reading(options, rules, progress, reader).report(warnings)
+
+
+@contextlib.asynccontextmanager
+async def opened(options: ReadingOptions, progress: Progress) -> AsyncIterator[tuple[FleetReader, tuple[str, ...]]]:
+    """A reader that ends at the time that is asked for, and a warning where the clocks differ.
+
+    Raises:
+        QueryError: Prometheus does not tell its time.
+    """
     async with PrometheusClient(options.url, options.settings, options.headers, progress.queries) as client:
         warnings: tuple[str, ...] = ()
         if options.at is None:
@@ -88,8 +100,26 @@ async def read(options: ReadingOptions, rules: RuleSet, progress: Progress) -> F
             grid, warnings = Grid.of(now, options.window), _clocks(options.clock() - now)
         else:
             grid = Grid.until(options.at, options.window)
-        reader = FleetReader(client, options.identity, options.selector, grid)
-        return await _Reading(options, rules, progress, reader).report(warnings)
+        yield FleetReader(client, options.identity, options.selector, grid), warnings
+
+
+def chosen(options: ReadingOptions, known: Inventory) -> Mapping[ServerKey, InventoryEntry]:
+    """The servers of the shard, or the one that is asked for.
+
+    Raises:
+        UnknownServer: There is no such server.
+    """
+    entries = {key: entry for key, entry in known.servers.items() if wants(options, key)}
+    if options.server is not None and not entries:
+        raise UnknownServer(_unknown(options.server, [key.name for key in known.servers]))
+    return entries
+
+
+def wants(options: ReadingOptions, key: ServerKey) -> bool:
+    """Whether a server is of the shard, or the one that is asked for."""
+    if options.server is not None:
+        return key.name == options.server
+    return options.shard is None or shards.mine(key, *options.shard)
 
 
 def _clocks(ahead: float) -> tuple[str, ...]:
@@ -110,7 +140,7 @@ class _Reading:
         options, progress = self._options, self._progress
         with progress.during("inventory"):
             known = await inventory(self._reader, options.services)
-        servers = self._chosen(known)
+        servers = chosen(options, known)
         clear = {key: entry for key, entry in servers.items() if not entry.ambiguous}
         for key, entry in servers.items():
             if entry.ambiguous:
@@ -126,19 +156,6 @@ class _Reading:
                 memory = await capacity(self._reader, versions, options.may_read)
         with progress.during("assembly"):
             return self._assembled(known, servers, memory, warnings)
-
-    def _chosen(self, known: Inventory) -> Mapping[ServerKey, InventoryEntry]:
-        """The servers of the shard, or the one that is asked for."""
-        chosen = {key: entry for key, entry in known.servers.items() if self._wants(key)}
-        if self._options.server is not None and not chosen:
-            raise UnknownServer(_unknown(self._options.server, [key.name for key in known.servers]))
-        return chosen
-
-    def _wants(self, key: ServerKey) -> bool:
-        options = self._options
-        if options.server is not None:
-            return key.name == options.server
-        return options.shard is None or shards.mine(key, *options.shard)
 
     async def _verdicts(self, servers: Mapping[ServerKey, InventoryEntry], *, whole: bool) -> None:
         judged = {key: entry for key, entry in servers.items() if entry.source is Source.VERDICT}
@@ -172,7 +189,7 @@ class _Reading:
             suppressed=sum(server.suppressed for server in of.servers.values()),
             not_asked=of.not_asked,
             not_modelled=of.not_modelled,
-            vanished=tuple(gone for gone in known.vanished if self._wants(ServerKey(gone.server, {}))),
+            vanished=tuple(gone for gone in known.vanished if wants(options, ServerKey(gone.server, {}))),
             warnings=(*warnings, *known.warnings),
             capacity=memory,
             took_seconds=round(time.monotonic() - self._began, 3),

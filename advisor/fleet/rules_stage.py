@@ -76,7 +76,7 @@ class RulesStage:
         """Ask and judge a shard. Its findings are taken at the end: until then it may be asked again in halves."""
         with self._progress.during("windows"):
             windows = await reader.windows([*entries])
-        clear = {key: _managed(window, entries[key]) for key, window in windows.items() if isinstance(window, Window)}
+        clear = {key: managed(window, entries[key]) for key, window in windows.items() if isinstance(window, Window)}
         judged = await self._judged(clear, reader.source, {})
         notes: dict[ServerKey, tuple[str, ...]] = {}
         candidates = {key: window for key, (window, of_window) in judged.items() if of_window.wants_tables}
@@ -127,7 +127,7 @@ class RulesStage:
             self._waiting[server] = _of_server(server, source, judged, self._scraped.get(server), notes)
 
 
-def _managed(window: Window, entry: InventoryEntry) -> Window:
+def managed(window: Window, entry: InventoryEntry) -> Window:
     """The window, with the cloud service that the user names."""
     managed = entry.server.managed if entry.server else None
     if managed is None or window.latest.server.managed is not None:

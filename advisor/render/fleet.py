@@ -102,7 +102,7 @@ def _links(report: FleetReport, path: str) -> dict[str, blocks.Link]:
     """Links to the findings of a rule or of a server, by name. One shown in part has none: two may look alike."""
     servers = {*(server.server for server in report.top_servers), *(finding.server for finding in report.findings)}
     names = [("rule", rule.rule) for rule in report.rules] + [("server", server) for server in servers]
-    return {name: blocks.Link(name, f"{path}?{urlencode({key: name})}") for key, name in names if _name(name) == name}
+    return {name: blocks.Link(name, f"{path}?{urlencode({key: name})}") for key, name in names if name_of(name) == name}
 
 
 def _heading(report: FleetReport) -> Iterator[str]:
@@ -114,7 +114,7 @@ def _heading(report: FleetReport) -> Iterator[str]:
     yield f"{servers}{f'; {down:,} not reached by their exporter' if down else ''}"
     shard = f", shard {report.shard}" if report.shard else ""
     window = f"window of {duration(report.window_seconds)} to {moment(report.at)}{shard}"
-    yield f"{_name(report.prometheus)}, {window}, read in {duration(report.took_seconds)}"
+    yield f"{name_of(report.prometheus)}, {window}, read in {duration(report.took_seconds)}"
     yield " ".join(_finding_counts(report))
 
 
@@ -175,7 +175,7 @@ def _listed(findings: Sequence[FleetFinding]) -> blocks.TextTable:
 
 
 def _card(finding: FleetFinding, titles: Mapping[str, str], links: Mapping[str, blocks.Link]) -> blocks.Card:
-    server = _name(finding.server)
+    server = name_of(finding.server)
     evidence = evidence_table(finding.evidence)
     return blocks.Card(
         _summary(finding, titles),
@@ -202,7 +202,7 @@ def details(finding: FleetFinding) -> Iterator[tuple[str, str | blocks.Link]]:
     scraped = finding.scrape_interval_seconds
     every = "" if scraped is None else f", scraped every {duration(scraped)}"
     source = f"by {SOURCES[finding.source]}{every}"
-    yield "rule", f"{_name(finding.rule)}{confidence}, {source}, {_line(finding.fingerprint)}"
+    yield "rule", f"{name_of(finding.rule)}{confidence}, {source}, {_line(finding.fingerprint)}"
     if finding.page_url is not None:
         shown = _line(finding.page_url)
         yield "page", blocks.Link(shown, shown) if shown == finding.page_url and _is_http(shown) else shown
@@ -219,7 +219,7 @@ def _summary(finding: FleetFinding, titles: Mapping[str, str]) -> str:
     """A finding in a line: its summary; of a verdict, the title of its rule and what it is about."""
     if finding.summary:
         return _line(finding.summary)
-    title, subject = titles.get(finding.rule) or _name(finding.rule), _subject(finding)
+    title, subject = titles.get(finding.rule) or name_of(finding.rule), _subject(finding)
     return f"{title}: {subject}" if subject else title
 
 
@@ -228,7 +228,7 @@ def _subject(finding: FleetFinding) -> str:
     subject = dict(finding.subject)
     table = ".".join(subject.pop(key) for key in ("schema", "table", "index") if key in subject)
     others = (f"{key} {value}" for key, value in subject.items())
-    return _name(", ".join(part for part in (table, *others) if part))
+    return name_of(", ".join(part for part in (table, *others) if part))
 
 
 def _change(finding: FleetFinding) -> str:
@@ -289,21 +289,21 @@ def _gaps(report: FleetReport) -> _Sections:
     if report.capacity is not None:
         yield from _capacity(report.capacity)
     yield "Blind spots", "What these rules would find there is not known.", _blind(report)
-    not_asked = tuple((len(group.servers), group.reason, _first_names(group.servers)) for group in report.not_asked)
+    not_asked = tuple((len(group.servers), group.reason, first_names(group.servers)) for group in report.not_asked)
     columns = ("servers", "reason", "which")
     yield "Not asked", "Nothing is said of these servers.", blocks.TextTable(columns, not_asked)
     noted: dict[str, list[str]] = {}
     for server in report.servers:
         for note in server.notes:
             noted.setdefault(note, []).append(server.name)
-    rows = tuple((len(names), note, _first_names(names)) for note, names in noted.items())
+    rows = tuple((len(names), note, first_names(names)) for note, names in noted.items())
     yield "To know of servers", "", blocks.TextTable(("servers", "what", "which"), rows)
     left = report.not_modelled
     note = "The time for models was over (--model-seconds); rules with a model are undecided there."
     yield (
         "Not modelled",
         note,
-        blocks.TextTable(("servers", "which"), ((len(left), _first_names(left)),) if left else ()),
+        blocks.TextTable(("servers", "which"), ((len(left), first_names(left)),) if left else ()),
     )
     vanished = tuple((server.server, moment(server.at)) for server in report.vanished)
     note = "Series knew them an hour ago and know them no more."
@@ -328,7 +328,7 @@ def _blind(report: FleetReport) -> blocks.TextTable:
 
 
 def _capacity(capacity: Capacity) -> _Sections:
-    left_out = "; ".join(f"{_name(reason)}: {count:,}" for reason, count in capacity.left_out.items())
+    left_out = "; ".join(f"{name_of(reason)}: {count:,}" for reason, count in capacity.left_out.items())
     note = (
         f"{binary(capacity.may_go_bytes)} could go in all;"
         f" each server may read {capacity.may_read:g} pages a second more."
@@ -360,13 +360,13 @@ def _statements(statements: Sequence[str]) -> str:
     return " ".join(statement(sql, _BOUNDS.line // 2) for sql in statements)
 
 
-def _first_names(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
     more = f" and {len(names) - _BOUNDS.names:,} more" if len(names) > _BOUNDS.names else ""
-    return f"{', '.join(map(_name, names[: _BOUNDS.names]))}{more}"
+    return f"{', '.join(map(name_of, names[: _BOUNDS.names]))}{more}"
 
 
-def _name(text: str) -> str:
+def name_of(text: str) -> str:
     """A name from series, not too long to show."""
     return shortened(text, _BOUNDS.name)
 

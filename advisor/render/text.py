@@ -83,7 +83,7 @@ def _apart(before: blocks.Block | None, block: blocks.Block) -> bool:
     """Whether an empty line is between two blocks."""
     if before is None or isinstance(before, blocks.Heading):
         return False
-    return isinstance(before, blocks.TextTable) or isinstance(block, blocks.Heading | blocks.Card)
+    return isinstance(before, blocks.TextTable | blocks.Card) or isinstance(block, blocks.Heading | blocks.Card)
 
 
 def show_markdown(text: str) -> None:

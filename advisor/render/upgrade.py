@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from urllib.parse import urlencode
 
 from advisor.contract.settings import setting_text
 from advisor.contract.templates import duration, value_text
 from advisor.contract.upgrade import (
     Blocker,
     Cause,
+    FleetUpgrade,
     NotForetold,
     OptionLine,
+    ServerUpgrade,
     SettledAdvice,
     Statement,
     UpgradeEffect,
@@ -19,7 +22,9 @@ from advisor.contract.upgrade import (
 from advisor.contract.visible import visible
 from advisor.render import blocks
 from advisor.render.advice import evidence_table
-from advisor.render.phrases import counted, statement
+from advisor.render.fleet import SOURCES, first_names, name_of
+from advisor.render.phrases import counted, moment, statement
+from exporter.server import Server
 
 _NO_STOP = "Nothing that is set here stops the start, as far as it is known."
 _NOTHING = "Nothing is known that changes this workload for the worse."
@@ -62,7 +67,7 @@ def _blocker(blocker: Blocker) -> blocks.Card:
     facts += [] if blocker.replacement is None else [("instead", blocker.replacement.reason)]
     return blocks.Card(
         f"{blocker.variable}{value}: the new version does not know it, and does not start",
-        (blocks.Instructions(tuple(todo)), blocks.Details((*facts, *_references(blocker.references)))),
+        (blocks.Instructions(tuple(todo)), blocks.Details(tuple(facts)), *_sources(blocker.references)),
         mark="critical",
         tone="critical",
         level=3,
@@ -77,6 +82,7 @@ def _effect(effect: UpgradeEffect) -> blocks.Card:
             blocks.Instructions(tuple(("option file", line.line) for line in effect.keep)),
             blocks.Details(tuple(_details(effect))),
             evidence_table(effect.evidence),
+            *_sources(effect.references),
         ),
         mark=mark,
         tone=tone,
@@ -97,7 +103,6 @@ def _details(effect: UpgradeEffect) -> Iterator[tuple[str, str]]:
         yield "effect", _prediction(effect)
     yield _CAUSES[effect.cause], _cause(effect)
     yield from (("line", line.reason) for line in effect.keep)
-    yield from _references(effect.references)
 
 
 def _prediction(effect: UpgradeEffect) -> str:
@@ -107,8 +112,8 @@ def _prediction(effect: UpgradeEffect) -> str:
         for number in (effect.now, effect.predicted, effect.low, effect.high)
     )
     before = "" if now is None else f"{now} -> "
-    bounds = f" (expect {low} to {high})" if low is not None and high is not None else ""
-    model = "" if effect.model is None else f", by the model {effect.model}"
+    bounds = "" if low is None or high is None or low == high else f" (expect {low} to {high})"
+    model = "" if effect.model is None else f"; model: {effect.model}"
     return f"{effect.quantity}: {before}{predicted}{bounds}{model}"
 
 
@@ -119,8 +124,11 @@ def _cause(effect: UpgradeEffect) -> str:
     return f"{effect.name}: {setting_text(effect.name, effect.from_)} -> {then}"
 
 
-def _references(references: Iterable[str]) -> Iterator[tuple[str, str]]:
-    return (("see", reference) for reference in references)
+def _sources(references: Sequence[str]) -> Iterator[blocks.Block]:
+    """Where the change is documented: a page unfolds it, and the JSON has it."""
+    if references:
+        lines = tuple(("see", blocks.Link(reference, reference)) for reference in references)
+        yield blocks.Folded(counted(len(lines), "source"), (blocks.Details(lines),))
 
 
 def _others(forecast: UpgradeForecast) -> Iterator[blocks.Block]:
@@ -166,3 +174,79 @@ def _sql(statements: Sequence[Statement]) -> Iterator[blocks.Block]:
 def _unknown(unknown: Iterable[NotForetold]) -> blocks.TextTable:
     rows = tuple((spot.what, spot.reason, spot.cure or "") for spot in unknown)
     return blocks.TextTable(("what", "why", "what to record"), rows)
+
+
+def fleet(report: FleetUpgrade) -> blocks.TextDocument:
+    """A table of the servers, the worst first; the whole forecast of one that was asked for; what cannot be said."""
+    shown: list[blocks.Block] = [blocks.Paragraph(line, "quiet") for line in _reading(report)]
+    shown += [_servers(report.servers)] if report.servers else []
+    for server in report.servers:
+        if server.forecast is not None:
+            shown += forecast(server.forecast).blocks
+    for title, table in _gaps(report):
+        shown += [blocks.Heading(title), table] if table.rows else []
+    return blocks.TextDocument(f"innodb-advisor: the fleet to {report.to}", tuple(shown))
+
+
+def _reading(report: FleetUpgrade) -> Iterator[str]:
+    shard = f", shard {report.shard}" if report.shard else ""
+    window = f"window of {duration(report.window_seconds)} to {moment(report.at)}{shard}"
+    yield f"{name_of(report.prometheus)}, {window}, read in {duration(report.took_seconds)}"
+    yield f"{counted(len(report.servers), 'server')} to {report.to}: a roll-out begins at the end of this table"
+
+
+def _servers(servers: Iterable[ServerUpgrade]) -> blocks.TextTable:
+    columns = (
+        *("server", "has", "would not start with", "pages/s", "worse", "changes", "better", "advice settled"),
+        *("not known", "the largest effect", "seen by"),
+    )
+    rows = tuple(
+        (
+            name_of(server.server),
+            name_of(server.version),
+            name_of(", ".join(server.blockers)),
+            "" if server.pages_per_second is None else f"{server.pages_per_second:+,}",
+            server.worse,
+            server.changes,
+            server.better,
+            server.settled,
+            server.not_foretold,
+            name_of(server.largest or ""),
+            SOURCES[server.source],
+        )
+        for server in servers
+    )
+    return blocks.TextTable(columns, rows, right=(3,), optional=(10, 7, 8, 6))
+
+
+def _gaps(report: FleetUpgrade) -> Iterator[tuple[str, blocks.TextTable]]:
+    """What cannot be said, and of whom nothing is."""
+    unknown = tuple(
+        (spot.servers, spot.what, spot.reason, spot.cure or "", ", ".join(map(name_of, spot.examples)))
+        for spot in report.not_foretold
+    )
+    yield "What cannot be said", blocks.TextTable(("servers", "what", "why", "what to record", "such as"), unknown)
+    noted: dict[str, list[str]] = {}
+    for server in report.servers:
+        for note in server.notes:
+            noted.setdefault(note, []).append(server.server)
+    notes = tuple((len(names), note, first_names(names)) for note, names in noted.items())
+    yield "To know of servers", blocks.TextTable(("servers", "what", "which"), notes)
+    left = tuple((len(group.servers), group.reason, first_names(group.servers)) for group in report.not_asked)
+    yield "Without a forecast", blocks.TextTable(("servers", "reason", "which"), left)
+    vanished = tuple((name_of(server.server), moment(server.at)) for server in report.vanished)
+    yield "Vanished", blocks.TextTable(("server", "last sample"), vanished)
+    warnings = tuple((warning,) for warning in report.warnings)
+    yield "Warnings", blocks.TextTable(("what Prometheus said, and what is odd",), warnings)
+
+
+def versions(server: Server, releases: Mapping[str, Sequence[str]]) -> blocks.TextDocument:
+    """The versions that a server may be upgraded to, each with a link to its forecast."""
+    rows = tuple(
+        (blocks.Link(version, f"/upgrade?{urlencode({'to': version})}"), ", ".join(names))
+        for version, names in releases.items()
+    )
+    other = "Another release is asked for by its number: /upgrade?to=8.0.37."
+    about = f"{server}: what would it be with another version? Choose one; each is forecast from what was watched."
+    table = blocks.TextTable(("upgrade to", "settings and behaviours that change with it"), rows)
+    return blocks.TextDocument("Upgrade", (blocks.Paragraph(about), table, blocks.Paragraph(other, "quiet")))

@@ -23,7 +23,7 @@ from advisor.pool.fitting import Loads
 from advisor.pool.model import PoolModel
 from advisor.rules.check import Rule
 from advisor.upgrade.defaults import settings_of
-from advisor.upgrade.effects import EFFECTS
+from advisor.upgrade.effects import EFFECTS, Effects
 from advisor.upgrade.known_bugs import bugs_on_the_way
 from advisor.upgrade.options import blockers, configured
 from advisor.upgrade.settled import settled
@@ -40,6 +40,7 @@ def forecast(
     rules: Sequence[Rule] = (),
     loads: Loads | None = None,
     seconds: float = math.inf,
+    effects: Sequence[Effects] = EFFECTS,
 ) -> UpgradeForecast:
     """What an upgrade does to the server of a window.
 
@@ -51,6 +52,7 @@ def forecast(
         rules: The rules that made them.
         loads: As in ``PoolModel``.
         seconds: CPU time for the model of the pool.
+        effects: The kinds of effects.
 
     Raises:
         UpgradeRefused: There is no forecast for this version.
@@ -64,12 +66,14 @@ def forecast(
     model.until = None if math.isinf(seconds) else time.thread_time() + seconds
     settings = settings_of(window, after, None if configuration is None else configuration.settings)
     upgrade = Upgrade(window, known, model, before, after, settings)
-    of_start = [*blockers(window, after, configuration)]
-    of_work = [said for effects in EFFECTS for said in effects(upgrade)]
-    of_defaults = _not_computed(upgrade)
-    stops = tuple(said for said in of_start if isinstance(said, Blocker))
-    effects = sorted((said for said in (*of_start, *of_work) if isinstance(said, UpgradeEffect)), key=_worst_first)
-    unknown = (said for said in (*of_start, *of_work, *of_defaults) if isinstance(said, NotForetold))
+    said = [
+        *blockers(window, after, configuration),
+        *(effect for kind in effects for effect in kind(upgrade)),
+        *_not_computed(upgrade),
+    ]
+    stops = [blocker for blocker in said if isinstance(blocker, Blocker)]
+    ordered = sorted((effect for effect in said if isinstance(effect, UpgradeEffect)), key=_worst_first)
+    unknown = (spot for spot in said if isinstance(spot, NotForetold))
     return UpgradeForecast(
         server=str(before),
         to=str(after),
@@ -77,14 +81,14 @@ def forecast(
         at=window.latest.at,
         watched_seconds=round(window.seconds, 3),
         warnings=(*assumptions(before, after), *bugs_on_the_way(before, after)),
-        blockers=stops,
-        effects=tuple(effect for effect in effects if effect.better is not True),
-        improvements=tuple(sorted((effect for effect in effects if effect.better is True), key=_reads)),
+        blockers=tuple(stops),
+        effects=tuple(effect for effect in ordered if effect.better is not True),
+        improvements=tuple(sorted((effect for effect in ordered if effect.better is True), key=_reads)),
         settled=tuple(settled(upgrade, findings, rules)),
-        other_changes=tuple(_others(upgrade, effects)),
-        option_file=tuple(_option_file(stops, effects)),
-        before=_statements(statement for effect in effects for statement in effect.before),
-        after=_statements(statement for effect in effects for statement in effect.after),
+        other_changes=tuple(_others(upgrade, ordered)),
+        option_file=tuple(_option_file(stops, ordered)),
+        before=_statements(statement for effect in ordered for statement in effect.before),
+        after=_statements(statement for effect in ordered for statement in effect.after),
         not_foretold=tuple(dict.fromkeys(unknown)),
     )
 

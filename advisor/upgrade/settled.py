@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from advisor.contract.recommendation import Recommendation
-from advisor.contract.settings import setting_text
+from advisor.contract.recommendation import Recommendation, tidy
+from advisor.contract.settings import SettingValue, setting_text
 from advisor.contract.templates import FactValue
 from advisor.contract.upgrade import SettledAdvice
 from advisor.rules.check import Rule
@@ -62,9 +62,13 @@ def _refuted(rule: Rule, upgrade: Upgrade) -> str | None:
             continue
         moved = [name for name in _settings_in(rule, text) if name in upgrade.settings and upgrade.settings[name].moves]
         if moved:
-            becomes = ", ".join(f"{name} becomes {setting_text(name, upgrade.settings[name].after)}" for name in moved)
-            return f"{becomes} by itself"
+            values_then = ((name, upgrade.settings[name].after) for name in moved)
+            return f"{', '.join(f'{name} becomes {_shown(name, value)}' for name, value in values_then)} by itself"
     return None
+
+
+def _shown(name: str, value: SettingValue | None) -> str:
+    return setting_text(name, tidy(value) if isinstance(value, float) else value)
 
 
 def _value(rule: Rule, text: str, values: dict[str, FactValue | None]) -> FactValue | None:

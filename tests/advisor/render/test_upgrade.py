@@ -54,7 +54,7 @@ def test_every_section_is_in_the_order_of_the_issue() -> None:
         "  gone since  9.3",
         "  option file innodb_redo_log_capacity = 100663296",
         "worse  Inserts read the pages of secondary indexes at once",
-        "  effect      pages read a second: 120 -> 1,500 (expect 1,300 to 1,700), by the model change buffer",
+        "  effect      pages read a second: 120 -> 1,500 (expect 1,300 to 1,700); model: change buffer",
         "  default     innodb_change_buffering: all -> none",
         "  line        one read for several inserts",
         "changes  An idle server writes dirty pages faster",

@@ -50,6 +50,7 @@ UNKNOWN = UpgradeEffect(
     cause=Cause.BEHAVIOUR,
     name="idle_flushing",
     summary="An idle server writes dirty pages faster",
+    before=(RESET,),
 )
 BETTER = UpgradeEffect(
     cause=Cause.BEHAVIOUR,
