@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
-from advisor.http import advice, documents, history, metrics, model, pages, rules, state
+from advisor.http import advice, documents, history, metrics, model, pages, rules, state, upgrade
 from advisor.http.foundation import Background, application
 from advisor.http.metrics import Exposed
 from advisor.render import html
@@ -40,6 +40,7 @@ def create(service: Service, exposition: Exposition | None = None, background: S
     app.include_router(documents.runbooks)
     app.include_router(state.router)
     app.include_router(model.router)
+    app.include_router(upgrade.router)
     app.include_router(state.pictures)
     app.include_router(pages.index)
     app.include_router(pages.files)

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from advisor.contract.recommendation import Advice, Recommendation
+from advisor.contract.upgrade import UpgradeForecast
 from advisor.http.answers import HTML, JSON, MARKDOWN, PLAIN
 from advisor.ledger.history import History
 from advisor.pool.curve import MissCurve
 from advisor.render import advice as documents
 from advisor.render import models, outcomes, text
+from advisor.render import upgrade as upgrade_documents
 from advisor.render.blocks import TextDocument
 from advisor.render.markdown import markdown
 from advisor.rules import page
@@ -75,6 +77,13 @@ def curve() -> dict[str, Any]:
         "image/svg+xml": _text('<svg xmlns="http://www.w3.org/2000/svg">…</svg>'),
         PLAIN: _text(text.text(models.curve(MissCurve.model_validate(answer)))),
     }
+
+
+def upgrade() -> dict[str, Any]:
+    """Content of /upgrade by media type."""
+    answer = _READ["upgrade"]
+    document = upgrade_documents.forecast(UpgradeForecast.model_validate(answer))
+    return {**_content({"an upgrade of MySQL 8.0": answer}, document), HTML: PAGE}
 
 
 def statements() -> dict[str, Any]:

@@ -18,6 +18,7 @@ from advisor.advice.service import Unseen
 from advisor.contract.visible import visible
 from advisor.http.answers import Json, unacceptable
 from advisor.pool.errors import Refused, Unanswerable
+from advisor.upgrade.target import UpgradeRefused
 
 log = logging.getLogger(__name__)
 
@@ -107,7 +108,8 @@ def install(app: FastAPI) -> None:
 
     handle(HTTPException, lambda error: error)
     handle(Unseen, lambda error: HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, str(error)))
-    handle(Refused, lambda error: HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)))
+    for refusal in (Refused, UpgradeRefused):
+        handle(refusal, lambda error: HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)))
     handle(
         Unanswerable, lambda error: HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"the model has no answer: {error}")
     )

@@ -57,6 +57,7 @@ LINKS: Mapping[str, str] = {
     "/rules": "rules",
     "/history": "history",
     "/curve": "miss curve",
+    "/upgrade": "upgrade",
     "/snapshot": "snapshot",
     "/docs": "API",
 }

@@ -20,6 +20,7 @@ RULE = "scan-exceeds-old-sublist"
         ("/rules", RULE),
         (f"/rules/{RULE}", "old sublist"),
         ("/snapshot", "innodb_old_blocks_pct"),
+        ("/upgrade?to=26.10", "What would not start"),
     ],
 )
 def test_a_browser_gets_a_page(replaying: Listening, visitor: Visitor, path: str, message: str) -> None:
@@ -36,6 +37,16 @@ def test_the_addresses_of_advice_open_the_page(replaying: Listening, visitor: Vi
         page = visitor.open(replaying.url + path)
         ready(page)
         expect(page.locator(f"[id='{finding['fingerprint']}']")).to_be_visible()
+
+
+def test_the_version_in_the_header_leads_to_the_versions_to_choose_from(replaying: Listening, visitor: Visitor) -> None:
+    page = visitor.open(replaying.url)
+    ready(page)
+    page.locator(".identity").get_by_role("link", name="mysql 9.7.4").click()
+    expect(page).to_have_url(re.compile(r"/upgrade$"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Upgrade")
+    narrow(page)
+    accessible(page)
 
 
 def test_a_finding_leads_to_its_rule_with_its_proof(replaying: Listening, visitor: Visitor) -> None:

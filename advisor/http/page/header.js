@@ -63,10 +63,10 @@ export const title = ({ state, advice, connection }) => {
   return worst ? `${SEVERITIES[worst].mark} ${of[worst]} ${worst} · ${target}` : target;
 };
 
-const about = (state) => [
-  state?.server,
-  state?.up_since && state.state === "watching" ? `up ${format.duration(state.now - state.up_since)}` : null,
-].filter(Boolean).join(" · ");
+/** The server's version leads to what another one would do. */
+const About = ({ state }) => html`
+  ${state?.server && html`<a href="upgrade" title="what an upgrade would do">${state.server}</a>`}
+  ${state?.up_since && state.state === "watching" && html` · up ${format.duration(state.now - state.up_since)}`}`;
 
 const Count = ({ of, text, any }) =>
   html`<span class=${`count severity-${any ? of : "none"}`}>${any && html`<span aria-hidden="true">${SEVERITIES[of].mark} </span>`}${text}</span>`;
@@ -87,7 +87,7 @@ export const Header = ({ state, advice, connection, lostSince, clock, at, said }
   <header class="top">
     <div class="identity">
       <h1>${state?.target ?? state?.recording?.name ?? "innodb-advisor"}</h1>
-      <p>${about(state)}${state?.links?.dashboard && html` <a href=${state.links.dashboard}>dashboard</a>`}</p>
+      <p><${About} state=${state} />${state?.links?.dashboard && html` <a href=${state.links.dashboard}>dashboard</a>`}</p>
     </div>
     <${Connection} state=${state} connection=${connection} lostSince=${lostSince} clock=${clock} at=${at} />
     <${Status} state=${state} advice=${advice} said=${said} />

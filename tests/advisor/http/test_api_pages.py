@@ -83,6 +83,7 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
             "GET /rules/{rule_id}",
             "GET /runbooks/{alert}",
             "GET /statements",
+            "GET /upgrade",
         ),
         *(
             "POST /whatif",
@@ -108,6 +109,7 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
             "state",
             "statements",
             "sweep",
+            "upgrade",
             "whatif",
         ),
     ]

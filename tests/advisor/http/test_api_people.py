@@ -20,7 +20,7 @@ from tests.advisor.sidecar import write_rule
 
 SCAN = "scan-exceeds-old-sublist"
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"}
-PATHS = ("/rules", f"/rules/{SCAN}", "/snapshot", "/history")
+PATHS = ("/rules", f"/rules/{SCAN}", "/snapshot", "/history", "/upgrade?to=26.10")
 SCRIPT = "<script>alert('x')</script>"
 
 
