@@ -1,4 +1,4 @@
-"""A capture that adds a series or a finding gives the /metrics text of its golden file, byte for byte."""
+"""A capture that adds a series or a finding gives the /metrics text of its golden file, and a forecast its text."""
 
 import difflib
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from prometheus_client.registry import Collector
 
 from exporter import exposition
 from exporter.sampling.metrics import SnapshotFamilies
-from lab.captures import GOLDEN, Capture, golden, history
+from lab.captures import GOLDEN, Capture, forecasts, golden, history
 from tests.unavailable import promtool_says
 
 AGAIN = "python -m lab.captures --golden"
 
 
 def files() -> list[Capture]:
-    return sorted(Capture(path.parent.name, path.stem) for path in GOLDEN.glob("*/*"))
+    return sorted(Capture(path.parent.name, path.stem) for path in GOLDEN.glob("*/*.prom"))
 
 
 @pytest.mark.parametrize("capture", files(), ids=str)
@@ -44,6 +44,14 @@ def test_families_that_are_made_once_a_collection_are_those_of_each_snapshot(ser
     for snapshot in history(Capture(server, "repeated-scan")):
         assert exposition.openmetrics(families(snapshot)) == exposition.openmetrics(SnapshotFamilies()(snapshot))
     assert list(families(None)) == list(SnapshotFamilies()(None))
+
+
+@pytest.mark.parametrize(("capture", "to"), forecasts.UPGRADES, ids=str)
+def test_a_forecast_equals_the_golden_file(capture: Capture, to: str) -> None:
+    expected, now = lines(forecasts.path(capture, to)), forecasts.written(capture, to).splitlines()
+    changed = list(difflib.unified_diff(expected, now, "golden", "now", n=1, lineterm=""))
+    if changed:
+        pytest.fail("\n".join([*changed, "", f"If this is meant: {AGAIN}"]), pytrace=False)
 
 
 def lines(path: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lab.captures import golden
+from lab.captures import forecasts, golden
 from lab.captures.record import study
 from lab.captures.scenarios import CATALOG
 from lab.harness.campaign import Campaign
@@ -33,7 +33,8 @@ def main(names: tuple[str, ...], listing: bool, golden_only: bool) -> None:  # n
             size = f"{capture.recording.stat().st_size:7,} bytes" if capture.recording.is_file() else "not recorded"
             click.echo(f"{capture!s:44} {size}")
     elif golden_only:
-        click.echo(f"{len(golden.write())} golden files written")
+        forecasts.write()
+        click.echo(f"{len(golden.write()) + len(forecasts.UPGRADES)} golden files written")
     else:
         Campaign([study(chosen)], attempts=ATTEMPTS).run(record=False)
 

@@ -113,6 +113,6 @@ def write() -> list[Capture]:
     for capture in captures:
         capture.golden.parent.mkdir(parents=True, exist_ok=True)
         capture.golden.write_text(classic(registry(history(capture))))
-    for path in set(GOLDEN.glob("*/*")) - {capture.golden for capture in captures}:
+    for path in set(GOLDEN.glob("*/*.prom")) - {capture.golden for capture in captures}:
         path.unlink()
     return captures
