@@ -121,6 +121,8 @@ def _cause(effect: UpgradeEffect) -> str:
     if effect.from_ is None and effect.to is None:
         return effect.name
     then = "gone" if effect.to is None else setting_text(effect.name, effect.to)
+    if effect.from_ is None:
+        return f"{effect.name}: {then}"
     return f"{effect.name}: {setting_text(effect.name, effect.from_)} -> {then}"
 
 
