@@ -80,6 +80,12 @@ CHANGES = (
         better=True,
     ),
     BehaviourChange(
+        "free_list_kept",
+        gained=True,
+        seen=PAGES_WRITTEN,
+        summary="The page cleaner keeps pages free ahead of need: dirty pages are written earlier, and some more often",
+    ),
+    BehaviourChange(
         "doublewrite_files",
         gained=True,
         seen=PAGES_WRITTEN,

@@ -18,6 +18,7 @@ from tests.advisor.upgrade.upgrades import said, upgrade_of
         ("mariadb-10.11/idle", "10.11.8-MariaDB", "10.11.18", set()),
         ("mariadb-10.11/write-pressure", "10.11.14-MariaDB", "10.11.18", {"log_bound_flushing_excessive"}),
         ("mariadb-10.11/change-buffer-merges", "10.11.14-MariaDB", "10.11.18", {"purge_rewrites_inserts"}),
+        ("mariadb-10.5/change-buffer-merges", "10.5.23-MariaDB", "10.6.24", {"free_list_kept"}),
         ("mysql-5.7/change-buffer-merges", "5.7.44", "8.0.43", {"doublewrite_files"}),
         ("mysql-5.7/idle", "5.7.44", "8.0.43", set()),
     ],
