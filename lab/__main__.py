@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from lab import curves, experiments, proofs
+from lab import curves, experiments, proofs, upgrades
 from lab.harness.campaign import ATTEMPTS, Campaign
 from lab.servers import NAMES, OWN
 
-OTHERS = {study.parts[0].subject: study for study in (*experiments.studies(), *curves.studies())}
+OTHERS = {study.parts[0].subject: study for study in (*experiments.studies(), *curves.studies(), upgrades.study())}
 PROOFS = {study.parts[0].subject: study for study in proofs.studies()}
 
 
@@ -19,7 +19,9 @@ PROOFS = {study.parts[0].subject: study for study in proofs.studies()}
 @click.option(
     "--server", "servers", multiple=True, type=click.Choice((*NAMES, *OWN)), help="Only on this server; no record."
 )
-@click.option("--short", is_flag=True, help="A few proofs that count pages, tried once; no record. CI runs this.")
+@click.option(
+    "--short", is_flag=True, help="A few proofs that count pages and an upgrade, tried once; no record. CI runs this."
+)
 @click.option("--fresh", is_flag=True, help="Discard the results of an interrupted run, and start over.")
 @click.option("--list", "listing", is_flag=True, help="List the parts, and run none.")
 def main(  # noqa: PLR0917 - one argument an option
@@ -31,13 +33,13 @@ def main(  # noqa: PLR0917 - one argument an option
     fresh: bool,  # noqa: FBT001
     listing: bool,  # noqa: FBT001
 ) -> None:
-    """Reproduce the published experiments, prove the rules, measure miss curves and warm-ups, on real servers.
+    """Reproduce the published experiments, prove the rules, measure curves, warm-ups and upgrades, on real servers.
 
     Runs all parts, or the chosen ones. The records go to lab/records; `python -m tools.docs` makes docs/experiments.md,
-    docs/proofs.md, docs/miss-curve.md and their pictures from them. Ctrl-C stops the servers and keeps the finished
-    parts; the same command continues from there.
+    docs/proofs.md, docs/miss-curve.md, docs/upgrade.md and their pictures from them. Ctrl-C stops the servers and keeps
+    the finished parts; the same command continues from there.
 
-    Measurements of the curves stay in the cache: each run predicts anew from them.
+    Measurements of the curves and the upgrades stay in the cache: each run predicts anew from them.
 
     A part that needs idle cores is skipped, with a message, while they are busy.
 
@@ -48,13 +50,13 @@ def main(  # noqa: PLR0917 - one argument an option
     of_own_server = not set(OWN).isdisjoint(servers)
     if of_own_server and names:
         raise click.UsageError(f"{', '.join(OWN)} take proofs, and no experiments")
-    proofs_only = proofs_only or of_own_server or (short and not (rules or names))
+    proofs_only = proofs_only or of_own_server
     everything = not (names or rules or proofs_only)
     chosen = [study for name, study in OTHERS.items() if everything or name in names]
     chosen += [study for rule, study in PROOFS.items() if everything or proofs_only or rule in rules]
 
     if short:
-        chosen = [study.only(lambda part: str(part) in proofs.SHORT) for study in chosen]
+        chosen = [study.only(lambda part: str(part) in (*proofs.SHORT, upgrades.SHORT)) for study in chosen]
     if servers:
         chosen = [study.on(server) for study in chosen for server in servers]
     campaign = Campaign(chosen, attempts=1 if short else ATTEMPTS, fresh=fresh and not listing)

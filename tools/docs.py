@@ -52,6 +52,7 @@ from lab.harness.watch import RULES_FOLDER, rules
 from lab.outcomes import report as outcomes
 from lab.proofs import report as proofs
 from lab.reports import markdown
+from lab.upgrades import report as upgrades
 from tools import generated, man
 
 ROOT = Path(__file__).parent.parent
@@ -63,6 +64,7 @@ EXPERIMENTS = ROOT / "docs" / "experiments.md"
 PROOFS = ROOT / "docs" / "proofs.md"
 WRITING = ROOT / "docs" / "writing-rules.md"
 CURVES = ROOT / "docs" / "miss-curve.md"
+UPGRADES = ROOT / "docs" / "upgrade.md"
 HTTP = ROOT / "docs" / "http-api.md"
 MAN = ROOT / "docs" / "man" / f"{man.NAME}.1"
 FLEET = ROOT / "docs" / "fleet.md"
@@ -269,6 +271,7 @@ def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
     in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS, HTTP, FLEET)
     contents = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
+    contents[UPGRADES] = _MADE_FROM_RECORDS + upgrades.page()
     contents[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
     proof_parts = (proofs.page, gauntlet.section, outcomes.section, steady.section, warm_ups.section)
     contents[PROOFS] = _MADE_FROM_RECORDS + "".join(part() for part in proof_parts)

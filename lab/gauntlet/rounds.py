@@ -20,17 +20,22 @@ from lab.harness.measure import Figures, innodb_metric, pages_read
 from lab.harness.watch import SidecarSampler
 from lab.harness.workloads import ask
 from lab.servers import PrivateServer
-from lab.servers.sql import global_status
+from lab.servers.sql import global_status, query_number
 
 _FILES = (
     "SELECT FILE_NAME, COUNT_READ FROM performance_schema.file_summary_by_instance"
     " WHERE EVENT_NAME = 'wait/io/file/innodb/innodb_data_file'"
 )
+_TEMPORARY = (
+    "SELECT COALESCE(SUM(SUM_NUMBER_OF_BYTES_WRITE), 0) FROM performance_schema.file_summary_by_event_name"
+    " WHERE EVENT_NAME = 'wait/io/file/innodb/innodb_temp_file'"
+)
 _OWN = re.compile(r"/(mysql|sys|performance_schema)/|/#innodb|\.ibu$|ibdata|ibtmp|undo|/mysql\.ibd$")
 _TABLE = re.compile(r"([^/]+/[^/]+)\.ibd$")
-READ, WRITTEN, MERGES, BUSY = "read", "written", "merges", "busy"
-"""Figures of a round: pages that the buffer pool read and wrote, merges of the change buffer, and the seconds that the
-clients worked. The others are pages read from each table's file, by ``schema/table``."""
+READ, WRITTEN, MERGES, TEMPORARY, BUSY = "read", "written", "merges", "temporary", "busy"
+"""Figures of a round: pages that the buffer pool read and wrote, merges of the change buffer, bytes written to InnoDB's
+temporary files, and the seconds that the clients worked. The others are pages read from each table's file, by
+``schema/table``."""
 
 
 class LoadRounds:
@@ -111,8 +116,13 @@ def _counted(server: PrivateServer) -> Figures:
         for name, reads in files.items()
         if not _OWN.search(name) and (table := _TABLE.search(name)) is not None
     }
-    written = global_status(server, "Innodb_pages_written")
-    return {READ: pages_read(server), WRITTEN: written, MERGES: innodb_metric(server, "ibuf_merges"), **tables}
+    return {
+        READ: pages_read(server),
+        WRITTEN: global_status(server, "Innodb_pages_written"),
+        MERGES: innodb_metric(server, "ibuf_merges"),
+        TEMPORARY: query_number(server, _TEMPORARY),
+        **tables,
+    }
 
 
 def _averaged(rounds: Sequence[Figures]) -> Figures:

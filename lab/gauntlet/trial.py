@@ -110,11 +110,11 @@ def _recorded(entries: Entries) -> list[tuple[str, GauntletRecord]]:
 def trial(workload: GauntletWorkload, server: PrivateServer, say: Say) -> GauntletRecord:
     """Watch a workload, follow what is advised, and measure."""
     say("its tables are made")
-    _prepare(workload, server)
+    prepare(workload, server)
     with SidecarSampler(server, interval=INTERVAL) as sidecar, LoadRounds(server, workload, sidecar) as rounds:
         say("it warms up")
         rounds.run(workload.warm_up)
-        _settle(rounds)
+        settle(rounds)
         say("it is watched")
         sidecar.collect()
         before, lost = _watch(workload, rounds, sidecar)
@@ -140,7 +140,7 @@ def trial(workload: GauntletWorkload, server: PrivateServer, say: Say) -> Gauntl
     )
 
 
-def _prepare(workload: GauntletWorkload, server: PrivateServer) -> None:
+def prepare(workload: GauntletWorkload, server: PrivateServer) -> None:
     """Create the tables and empty the pool; a slow shutdown leaves nothing to purge (see `emptied`)."""
     with server.connect() as connection:
         for table, pages in workload.tables.items():
@@ -151,17 +151,17 @@ def _prepare(workload: GauntletWorkload, server: PrivateServer) -> None:
         workload.prepare(server)
     execute(server, "SET GLOBAL innodb_fast_shutdown = 0")
     server.restart()
-    _fill(workload, server)
+    fill(workload, server)
 
 
-def _fill(workload: GauntletWorkload, server: PrivateServer) -> None:
+def fill(workload: GauntletWorkload, server: PrivateServer) -> None:
     """Fill the pool with another table."""
     if workload.filled:
         with server.connect() as connection:
             scan(connection, _FILLER)
 
 
-def _settle(rounds: LoadRounds, settled: SettledLoad = USUALLY) -> None:
+def settle(rounds: LoadRounds, settled: SettledLoad = USUALLY) -> None:
     """Play rounds until the reads of the last few are near those of as many before.
 
     Lookups fill a pool slowly: two neighbouring rounds hardly differ long before the end. Long cycles are compared one
@@ -239,7 +239,7 @@ def _followed(
             if advised not in same:
                 if same:
                     say("the pool is brought back to its state before")
-                    _fill(workload, server)
+                    fill(workload, server)
                     rounds.run(RESTORING)
                 say(f"{finding.rule} is followed")
                 same[advised] = _after(server, rounds, changes, actions, before)
@@ -270,7 +270,7 @@ def _after(
     rounds.disconnect()
     try:
         following.follow(changes, actions)
-        _settle(rounds, RESIZED if any(change.setting == _POOL_SIZE for change in changes) else USUALLY)
+        settle(rounds, RESIZED if any(change.setting == _POOL_SIZE for change in changes) else USUALLY)
         after = rounds.run(MEASURED)
         if _figure(READ, before, after).noise > LARGE * fmean(column(before, READ)):
             after += rounds.run(2 * MEASURED)

@@ -12,6 +12,7 @@ VERSION = "v1.0.7"
 SCHEMA, REPORTS_SCHEMA = "tpcc", "tpch"
 """The schemas of TPC-C and of TPC-H."""
 PREPARE_SECONDS = 1200.0
+TRANSACT_SECONDS = 300.0
 _PACKAGE = "github.com/pingcap/go-tpc/cmd/go-tpc"
 
 
@@ -26,6 +27,12 @@ def running(server: PrivateServer, warehouses: int, *, seconds: int, threads: in
     command = _transactions(server, "run", warehouses, threads)
     # A deadlock ends a thread otherwise.
     return beside("go-tpc run", [*command, f"--time={seconds}s", "--ignore-error", "--silence"])
+
+
+def transact(server: PrivateServer, warehouses: int, times: int) -> None:
+    """Run so many transactions, one after another."""
+    command = _transactions(server, "run", warehouses, threads=1)
+    finish("go-tpc run", [*command, f"--count={times}", "--ignore-error", "--silence"], TRANSACT_SECONDS)
 
 
 def prepare_reports(server: PrivateServer) -> None:
