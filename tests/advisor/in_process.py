@@ -115,11 +115,17 @@ class InProcess:
         return "\n".join(self._records)
 
     def judged(self) -> bool:
-        """Whether every rule was judged. A rule is blind while its model is fitted for the first time."""
+        """Whether every rule was judged, and the ledger has the findings: they are dated then.
+
+        A rule is blind while its model is fitted for the first time.
+        """
         response = self.get("/advise")
-        return response.status_code == httpx.codes.OK and "time" not in {
-            blind["lacks"] for blind in response.json()["blind"]
-        }
+        if response.status_code != httpx.codes.OK:
+            return False
+        advice = response.json()
+        return all(blind["lacks"] != "time" for blind in advice["blind"]) and all(
+            finding["first_seen"] is not None for finding in advice["recommendations"]
+        )
 
     def settle(self) -> None:
         """Wait until it has judged by every rule, and has a miss curve: after that a recording gives the same."""
