@@ -20,15 +20,21 @@ import pymysql
 import pytest
 
 from advisor.contract.fleet import Source
+from advisor.contract.upgrade import UpgradeForecast
 from advisor.facts import facts
 from advisor.fleet.client import PrometheusClient
 from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.inventory import InventoryEntry
 from advisor.fleet.judging import Budget, judge
+from advisor.fleet.progress import Progress
 from advisor.fleet.reader import FleetReader
 from advisor.fleet.series import Grid
+from advisor.fleet.upgrades import UpgradeStage
 from advisor.fleet.windows import WindowReader
 from advisor.observe.window import Window
+from advisor.rules.rulebook import Rulebook, builtin_directory
 from exporter.collectors.table_files import TABLE_FILES
+from exporter.server import identify
 from exporter.snapshot import Table
 from lab.bench.exporters import GRANTS, OURS, PEER
 from lab.harness.watch import rules
@@ -173,6 +179,19 @@ def judged(name: str, window: Window, source: Source) -> set[tuple[str, str]]:
     return {(finding.rule, str(dict(finding.subject))) for finding in verdicts.findings}
 
 
+async def forecast(url: str, grid: Grid, source: Source, watched: Watched) -> UpgradeForecast:
+    """Of an upgrade of MySQL, from its series."""
+    mysql = key("mysql-9.7")
+    entry = InventoryEntry(mysql, source, identify({"version": watched.server.version}))
+    async with PrometheusClient(url) as client:
+        rule_set = Rulebook(builtin_directory()).rule_set
+        stage = UpgradeStage(FleetReader(client, IDENTITY, "", grid), "26.10", rule_set, 60.0, Progress())
+        await stage.run({mysql: entry})
+    [server] = stage.servers(whole=True)
+    assert server.forecast is not None
+    return server.forecast
+
+
 def test_the_fleet_counts_as_servers_do_and_finds_what_their_sidecars_find(
     watched: dict[str, Watched], tmp_path: Path
 ) -> None:
@@ -199,6 +218,9 @@ def test_the_fleet_counts_as_servers_do_and_finds_what_their_sidecars_find(
                     assert least <= grown <= most, (name, source, what)
                 assert watched[name].growth("file_reads")[0] == growths["file_reads"]
                 assert scanned in judged(name, window, source), (name, source)
+            upgrade = asyncio.run(forecast(asked.url, Grid(END, STEP), source, watched["mysql-9.7"]))
+            assert upgrade.assumed == "9.7"
+            assert (upgrade.blockers, upgrade.effects) == ((), ())
     for server in watched.values():
         # Which of the scan rules it is depends on how fast the machine was.
         wait_for(functools.partial(server.finds, scanned[1]))
