@@ -6,10 +6,10 @@ import asyncio
 import heapq
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from advisor.contract.fleet import NotAsked, Source
-from advisor.contract.recommendation import Number, tidy
+from advisor.contract.recommendation import Number, Recommendation, tidy
 from advisor.contract.upgrade import FleetNotForetold, FleetUpgrade, NotForetold, ServerUpgrade, UpgradeForecast
 from advisor.facts.base import over_pools, ratio
 from advisor.fleet.identity import ServerKey
@@ -85,7 +85,7 @@ class UpgradeStage:
         self._model_seconds, self._progress = model_seconds, progress
         self._forecasts: dict[str, tuple[Source, UpgradeForecast]] = {}
         self._notes: dict[str, tuple[str, ...]] = {}
-        self._waiting: list[tuple[float, str, Source, Window]] = []
+        self._waiting: list[tuple[float, str, Source, Window, Sequence[Recommendation]]] = []
         self._left: defaultdict[str, list[str]] = defaultdict(list)
         self._refusals: list[UpgradeRefused] = []
         self._through, self._of = 0, 0
@@ -175,23 +175,24 @@ class UpgradeStage:
     def _without_models(self, windows: Mapping[ServerKey, Window], source: Source) -> None:
         """The forecasts that take no model. Those of the servers that read the most wait for it."""
         for key, window in windows.items():
-            self._forecast(key.name, source, window, 0.0)
+            findings = judge(self._rules.rules, window, source, self._rules.suppressions).findings
+            self._forecast(key.name, source, window, findings, 0.0)
             read = ratio(window.delta(over_pools("pages_read")), window.seconds) or 0.0
-            heapq.heappush(self._waiting, (read, key.name, source, window))
+            heapq.heappush(self._waiting, (read, key.name, source, window, findings))
             if len(self._waiting) > _WAITING_SERVERS:
                 heapq.heappop(self._waiting)
 
     def _with_models(self) -> None:
         until = time.process_time() + self._model_seconds
-        for _, server, source, window in sorted(self._waiting, key=lambda waiting: (-waiting[0], waiting[1])):
+        for _, server, source, window, findings in sorted(self._waiting, key=lambda waiting: (-waiting[0], waiting[1])):
             seconds = until - time.process_time()
             if seconds > 0.0:
-                self._forecast(server, source, window, seconds)
+                self._forecast(server, source, window, findings, seconds)
 
-    def _forecast(self, server: str, source: Source, window: Window, seconds: float) -> None:
-        rules = self._rules.rules
-        findings = judge(rules, window, source, self._rules.suppressions).findings
-        answer = forecast(window, self._to, findings=findings, rules=rules, seconds=seconds)
+    def _forecast(
+        self, server: str, source: Source, window: Window, findings: Sequence[Recommendation], seconds: float
+    ) -> None:
+        answer = forecast(window, self._to, findings=findings, rules=self._rules.rules, seconds=seconds)
         self._forecasts[server] = source, answer
 
     def _server(self, name: str, source: Source, answer: UpgradeForecast, *, whole: bool) -> ServerUpgrade:
