@@ -57,12 +57,14 @@ class WriteSetting:
         summary: What it does with its new value, ``{before}`` and ``{after}`` in it.
         seen: What the window must show.
         hdd: Whether today's value is better on a hard disk.
+        unless: A behaviour of knowledge.toml; a server that has it today sees nothing of the change.
     """
 
     name: str
     summary: str
     seen: Observation
     hdd: bool = False
+    unless: str | None = None
 
 
 def _changed_rows(upgrade: Upgrade) -> float | None:
@@ -114,6 +116,7 @@ SETTINGS_OF_WRITES = (
         "Dirty neighbours of a page are not written with it: fewer pages are written, each on its own",
         PAGES_WRITTEN,
         hdd=True,
+        unless="flush_neighbors_rotational_only",
     ),
     WriteSetting(
         "innodb_doublewrite_pages",
@@ -153,7 +156,7 @@ def writes(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
         evidence = of_writes.seen.evidence(upgrade)
         if setting is None or not setting.moves or setting.before is None or setting.after is None or evidence is None:
             continue
-        if of_writes.name == "innodb_flush_neighbors" and upgrade.before.has("flush_neighbors_rotational_only"):
+        if of_writes.unless is not None and upgrade.before.has(of_writes.unless):
             continue
         hdd = of_writes.hdd and upgrade.facts.machine.storage == "hdd"
         keep = OptionLine(
