@@ -29,7 +29,7 @@ class OptionLine(Frozen):
     reason: str
 
 
-class Statement(Frozen):
+class UpgradeStatement(Frozen):
     """SQL to run around the upgrade."""
 
     sql: str
@@ -69,8 +69,8 @@ class UpgradeEffect(Frozen):
     )
     better: bool | None = Field(None, description="Whether the new value is better; null where that is not known.")
     keep: tuple[OptionLine, ...] = Field((), description="Lines that keep today's behaviour, where that is better.")
-    before: tuple[Statement, ...] = Field((), description="SQL to run before the upgrade, for this effect.")
-    after: tuple[Statement, ...] = Field((), description="SQL to run after it.")
+    before: tuple[UpgradeStatement, ...] = Field((), description="SQL to run before the upgrade, for this effect.")
+    after: tuple[UpgradeStatement, ...] = Field((), description="SQL to run after it.")
     references: tuple[str, ...] = ()
 
 
@@ -114,8 +114,8 @@ class UpgradeForecast(Frozen):
     settled: tuple[SettledAdvice, ...]
     other_changes: tuple[MovedDefault, ...] = Field(description="They touch nothing that was seen.")
     option_file: tuple[OptionLine, ...]
-    before: tuple[Statement, ...] = Field(description="SQL to run before the upgrade.")
-    after: tuple[Statement, ...] = Field(description="SQL to run after it.")
+    before: tuple[UpgradeStatement, ...] = Field(description="SQL to run before the upgrade.")
+    after: tuple[UpgradeStatement, ...] = Field(description="SQL to run after it.")
     not_foretold: tuple[NotForetold, ...]
 
 

@@ -15,9 +15,9 @@ from advisor.contract.upgrade import (
     OptionLine,
     ServerUpgrade,
     SettledAdvice,
-    Statement,
     UpgradeEffect,
     UpgradeForecast,
+    UpgradeStatement,
 )
 from advisor.contract.visible import visible
 from advisor.render import blocks
@@ -167,7 +167,7 @@ def _option(line: str) -> str:
     return shown if shown == line else f"# this value cannot be shown as it is; the JSON has the line: {shown}"
 
 
-def _sql(statements: Sequence[Statement]) -> Iterator[blocks.Block]:
+def _sql(statements: Sequence[UpgradeStatement]) -> Iterator[blocks.Block]:
     if statements:
         written = (f"-- {visible(step.reason)}\n{statement(step.sql)}" for step in statements)
         yield blocks.Pasted("\n".join(written), "sql")

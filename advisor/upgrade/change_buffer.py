@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from advisor.contract.changes import refuses
-from advisor.contract.recommendation import Evidence, tidy, tidy_or_none
+from advisor.contract.recommendation import Evidence, tidy
 from advisor.contract.templates import value_text
-from advisor.contract.upgrade import Cause, NotForetold, OptionLine, Statement, UpgradeEffect
+from advisor.contract.upgrade import Cause, NotForetold, OptionLine, UpgradeEffect, UpgradeStatement
 from advisor.facts.change_buffer import buffer_settings, buffered_work
 from advisor.models.change_buffer import Buffer, Changes, unbuffered_reads
 from advisor.upgrade.upgrade import Upgrade, shown
@@ -48,7 +48,7 @@ _BOUNDS = _Bounds()
 
 
 @dataclass(frozen=True, slots=True)
-class Reads:
+class ChangeReads:
     """Pages that changes read a second, before and after, with the interval."""
 
     now: float
@@ -103,7 +103,7 @@ def _ends(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
     if changes and leaf_pages and pool.old_pages is not None and pool.pages_read_per_second is not None:
         others = max(0.0, pool.pages_read_per_second - merges)
         low = min(low, unbuffered_reads(Changes(changes, leaf_pages, 0.0), pool.old_pages, others))
-    reads = Reads(merges, buffered, low, buffered * (1.0 + _BOUNDS.buffered))
+    reads = ChangeReads(merges, buffered, low, buffered * (1.0 + _BOUNDS.buffered))
     removed = upgrade.loses("change_buffer")
     keep = not removed and reads.low > merges and refuses(upgrade.after, BUFFERING, "all") is None
     yield from _effects(
@@ -149,7 +149,7 @@ def _begins(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
     state = work.under(buffer)
     saved = new - state.reads_per_second
     error = max(0.5 * new + most - new, most_read - saved)
-    reads = Reads(read, read - saved, max(0.0, read - saved - error), min(read, read - saved + error))
+    reads = ChangeReads(read, read - saved, max(0.0, read - saved - error), min(read, read - saved + error))
     yield from _effects(
         upgrade,
         reads,
@@ -184,7 +184,7 @@ def _resized(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
     work = replace(work, changes=replace(work.changes, per_second=changes))  # those too by which the buffer grew
     now, then = work.under(before), work.under(after)
     estimates = (then.reads_per_second, min(changes, then.reads_per_second * merges / now.reads_per_second))
-    reads = Reads(
+    reads = ChangeReads(
         merges,
         sum(estimates) / 2.0,
         min(estimates) * (1.0 - _BOUNDS.merged_less),
@@ -225,9 +225,22 @@ def _emptied(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
     ibuf = upgrade.facts.ibuf
     if ibuf.size_pages is None or ibuf.size_pages <= 1.0:
         return
-    slow = Statement(
+    slow = UpgradeStatement(
         sql="SET GLOBAL innodb_fast_shutdown = 0",
         reason="the shutdown before the upgrade then empties the change buffer, and the first start has nothing to do",
+    )
+    drained = (
+        {}
+        if ibuf.drain_reads is None
+        else {
+            "quantity": "pages that the first start reads",
+            "unit": "pages",
+            "now": 0,
+            "predicted": tidy(ibuf.drain_reads),
+            "low": tidy((1.0 - _BOUNDS.drained) * ibuf.drain_reads),
+            "high": tidy((1.0 + _BOUNDS.drained) * ibuf.drain_reads),
+            "model": "change_buffer",
+        }
     )
     yield UpgradeEffect(
         cause=Cause.REMOVAL,
@@ -235,22 +248,16 @@ def _emptied(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
         summary=f"The first start applies all changes in the {value_text(tidy(ibuf.size_pages))} pages of the change"
         " buffer, and reads the pages that they are for",
         evidence=(_evidence("ibuf_size", ibuf.size_pages, "pages", f"{_METRICS}, ibuf_size"),),
-        quantity=None if ibuf.drain_reads is None else "pages that the first start reads",
-        unit="" if ibuf.drain_reads is None else "pages",
-        now=None if ibuf.drain_reads is None else 0,
-        predicted=tidy_or_none(ibuf.drain_reads),
-        low=None if ibuf.drain_reads is None else tidy((1.0 - _BOUNDS.drained) * ibuf.drain_reads),
-        high=None if ibuf.drain_reads is None else tidy((1.0 + _BOUNDS.drained) * ibuf.drain_reads),
-        model=None if ibuf.drain_reads is None else "change_buffer",
         better=False,
         before=(slow,),
         references=("https://jira.mariadb.org/browse/MDEV-29694",),
+        **drained,
     )
 
 
 def _effects(
     upgrade: Upgrade,
-    reads: Reads,
+    reads: ChangeReads,
     *,
     cause: Cause,
     setting: str,

@@ -13,9 +13,9 @@ from advisor.contract.upgrade import (
     MovedDefault,
     NotForetold,
     OptionLine,
-    Statement,
     UpgradeEffect,
     UpgradeForecast,
+    UpgradeStatement,
 )
 from advisor.facts import facts
 from advisor.observe.window import Window
@@ -150,9 +150,9 @@ def _option_file(stops: Iterable[Blocker], effects: Iterable[UpgradeEffect]) -> 
     yield from lines.values()
 
 
-def _statements(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+def _statements(statements: Iterable[UpgradeStatement]) -> tuple[UpgradeStatement, ...]:
     """Each statement once, with all of its reasons."""
-    by_sql: dict[str, Statement] = {}
+    by_sql: dict[str, UpgradeStatement] = {}
     for statement in statements:
         first = by_sql.setdefault(statement.sql, statement)
         by_sql[statement.sql] = first.model_copy(update={"reason": _joined(first.reason, statement.reason)})

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from advisor.contract.settings import SETTINGS, SettingValue
-from advisor.contract.upgrade import Blocker, Cause, NotForetold, OptionLine, Statement, UpgradeEffect
+from advisor.contract.upgrade import Blocker, Cause, NotForetold, OptionLine, UpgradeEffect, UpgradeStatement
 from advisor.observe.window import Window
 from advisor.upgrade.replacements import replacement_of
 from exporter import knowledge, option_file
@@ -47,7 +47,7 @@ class ConfiguredVariable:
 
 
 @dataclass(frozen=True, slots=True)
-class Configuration:
+class SetVariables:
     """The variables that are set on a server.
 
     Attributes:
@@ -67,7 +67,7 @@ class Configuration:
         return {name: value for name, value in values.items() if value is not None}
 
 
-def configured(window: Window, after: Server, text: str | None = None) -> Configuration | None:
+def configured(window: Window, after: Server, text: str | None = None) -> SetVariables | None:
     """The variables that are set, from the server itself and from an option file; None where neither tells.
 
     mysqld-auto.cnf wins over the command line, and that over the option file. Where nothing tells of a setting, it
@@ -89,7 +89,7 @@ def configured(window: Window, after: Server, text: str | None = None) -> Config
     lines = _lines(file.options, after)
     if section is None:
         others = {variable.name: variable for variable in _not_at_default(window)}
-        return Configuration(others | lines, (), file.includes)
+        return SetVariables(others | lines, (), file.includes)
     dropped = _lines(file.options, window.latest.server).keys() - lines
     told = VariableOrigins(
         {name: origin for name, origin in section.origins.items() if name not in dropped or origin != OPTION_FILE},
@@ -99,14 +99,14 @@ def configured(window: Window, after: Server, text: str | None = None) -> Config
 
 
 def blockers(
-    window: Window, after: Server, configuration: Configuration | None
+    window: Window, after: Server, configuration: SetVariables | None
 ) -> Iterator[Blocker | UpgradeEffect | NotForetold]:
     """The variables with which the new version does not start, those that it ignores, and what cannot be said of them.
 
     Where nothing tells what is set, a setting that only a restart changes is set where its value is not the default.
     """
     if configuration is None:
-        configuration = Configuration(
+        configuration = SetVariables(
             {v.name: v for v in _not_at_default(window) if not SETTINGS[v.name].dynamic_on(window.latest.server)}
         )
         yield _nothing_told(window, after)
@@ -122,7 +122,7 @@ def blockers(
 
 def _merged(
     window: Window, section: VariableOrigins, lines: dict[str, ConfiguredVariable], includes: tuple[str, ...]
-) -> Configuration:
+) -> SetVariables:
     running = window.latest.setting
     set_there = {
         name: ConfiguredVariable(name, running(name) if name in SETTINGS else None, origin)
@@ -135,7 +135,7 @@ def _merged(
     hidden = set() if window.latest.server.mariadb else {n for n in changed if SETTINGS[n].entry.scope == "session"}
     by_value = {variable.name: variable for variable in _not_at_default(window) if variable.name in hidden}
     variables = by_value | set_there | lines | stronger | persisted
-    return Configuration(variables, tuple(sorted(changed - hidden - variables.keys())), includes)
+    return SetVariables(variables, tuple(sorted(changed - hidden - variables.keys())), includes)
 
 
 def _lines(options: Iterable[option_file.Option], server: Server) -> dict[str, ConfiguredVariable]:
@@ -193,7 +193,7 @@ def _ignored(name: str, server: Server) -> bool:
 
 
 def _blocker(
-    window: Window, after: Server, configuration: Configuration, variable: ConfiguredVariable, since: Version
+    window: Window, after: Server, configuration: SetVariables, variable: ConfiguredVariable, since: Version
 ) -> Blocker:
     return Blocker(
         variable=variable.name,
@@ -206,7 +206,7 @@ def _blocker(
 
 
 def _without_effect(
-    window: Window, after: Server, configuration: Configuration, variable: ConfiguredVariable
+    window: Window, after: Server, configuration: SetVariables, variable: ConfiguredVariable
 ) -> UpgradeEffect:
     """A variable that stays where it is set, and does nothing any more."""
     replacement = _replacement(window, after, configuration, variable)
@@ -219,7 +219,11 @@ def _without_effect(
         summary=f"{name} is set ({variable.source}), and {after} does not know it: it starts, and ignores it",
         keep=() if replacement is None else (replacement,),
         before=(
-            (Statement(sql=f"RESET PERSIST {name}", reason="after the upgrade the server does not know it any more"),)
+            (
+                UpgradeStatement(
+                    sql=f"RESET PERSIST {name}", reason="after the upgrade the server does not know it any more"
+                ),
+            )
             if persisted
             else ()
         ),
@@ -228,7 +232,7 @@ def _without_effect(
 
 
 def _replacement(
-    window: Window, after: Server, configuration: Configuration, variable: ConfiguredVariable
+    window: Window, after: Server, configuration: SetVariables, variable: ConfiguredVariable
 ) -> OptionLine | None:
     """The line that takes a removed variable's place; None where there is none, or that one is set already."""
     running = ((name, setting.read(window.latest.setting(name))) for name, setting in SETTINGS.items())
@@ -247,7 +251,7 @@ def _nothing_told(window: Window, after: Server) -> NotForetold:
     )
 
 
-def _not_judged(after: Server, configuration: Configuration) -> Iterator[NotForetold]:
+def _not_judged(after: Server, configuration: SetVariables) -> Iterator[NotForetold]:
     """What is set and was not judged."""
     others = sorted(name for name in configuration.variables if name not in SETTINGS and name not in _REMOVED)
     if others:

@@ -31,7 +31,7 @@ _BOUNDS = _Bounds()
 
 
 @dataclass(frozen=True, slots=True)
-class WarmUp:
+class DumpLoad:
     """The warm-up of a version.
 
     Attributes:
@@ -60,7 +60,7 @@ def warm_up(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
         yield from _loaded(upgrade, before, after, pool.list_pages)
 
 
-def _warm_up(upgrade: Upgrade, *, after: bool) -> WarmUp | None:
+def _warm_up(upgrade: Upgrade, *, after: bool) -> DumpLoad | None:
     """None where a setting is not known."""
     server = upgrade.after if after else upgrade.before
     switches = [upgrade.value(name, after=after) for name in _SWITCHES]
@@ -68,13 +68,13 @@ def _warm_up(upgrade: Upgrade, *, after: bool) -> WarmUp | None:
     if None in switches or io_capacity is None:
         return None
     dumped = 1.0 if pct is None else pct / 100.0  # a server without the setting dumps all: MySQL 5.6
-    return WarmUp(
+    return DumpLoad(
         dumped if all(switch == "ON" for switch in switches) else 0.0, io_capacity if server.has(_THROTTLED) else None
     )
 
 
 def _kept(
-    upgrade: Upgrade, before: WarmUp, after: WarmUp, list_pages: float, young: float
+    upgrade: Upgrade, before: DumpLoad, after: DumpLoad, list_pages: float, young: float
 ) -> Iterator[UpgradeEffect | NotForetold]:
     """Young pages that are read again after a restart, at most, as by the rule warmup-disabled."""
     now, then = (max(0.0, young - warm_up.share * list_pages) for warm_up in (before, after))
@@ -115,7 +115,7 @@ def _kept(
 
 
 def _loaded(
-    upgrade: Upgrade, before: WarmUp, after: WarmUp, list_pages: float
+    upgrade: Upgrade, before: DumpLoad, after: DumpLoad, list_pages: float
 ) -> Iterator[UpgradeEffect | NotForetold]:
     """Seconds of the load beside writes; only of a server that writes."""
     read_seconds = upgrade.facts.machine.read_seconds_per_read

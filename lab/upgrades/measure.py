@@ -28,7 +28,7 @@ from lab.packages import cache
 from lab.servers import PrivateServer
 from lab.servers.sql import execute
 from lab.upgrades.record import AGAIN
-from lab.upgrades.routes import ROUTES, Route, Stage
+from lab.upgrades.routes import ROUTES, Route, RouteStage
 from lab.upgrades.workloads import WORKLOADS, UpgradeWorkload
 
 GROUP = "upgrades"
@@ -70,7 +70,7 @@ def _part(route: Route, workload: UpgradeWorkload) -> Part:
     )
 
 
-def options(workload: UpgradeWorkload, stage: Stage) -> dict[str, str]:
+def options(workload: UpgradeWorkload, stage: RouteStage) -> dict[str, str]:
     """The options of a server of a route."""
     of_load = workload.load.options_on(stage.server)
     return {name: value for name, value in of_load.items() if name != _FLUSHING} | {**stage.defaults, **stage.options}

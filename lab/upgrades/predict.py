@@ -21,7 +21,7 @@ from lab.harness.watch import LONGEST
 from lab.upgrades import recorded
 from lab.upgrades.measure import part_of, recording
 from lab.upgrades.record import ForetoldEffect, LoadFigures, UpgradedLoad
-from lab.upgrades.routes import ROUTES, Route, Stage
+from lab.upgrades.routes import ROUTES, Route, RouteStage
 from lab.upgrades.workloads import WORKLOADS, UpgradeWorkload
 
 _ON_ROUTES = {part_of(route, workload): (route, workload) for route in ROUTES for workload in WORKLOADS}
@@ -49,7 +49,7 @@ def _upgrades(part: str, data: Data) -> Iterator[UpgradedLoad]:
         name, [stage] = _EARLIER[part], data["stages"]
         window = recorded.window(Capture(recorded.EARLIER, name))
         yield upgraded(
-            f"recordings of 5.7, {name}", window, recorded.earlier(name), _load(stage, Stage(recorded.AFTER))
+            f"recordings of 5.7, {name}", window, recorded.earlier(name), _load(stage, RouteStage(recorded.AFTER))
         )
     else:
         yield from _on_route(*_ON_ROUTES[part], data)
@@ -63,12 +63,12 @@ def _on_route(route: Route, workload: UpgradeWorkload, data: Data) -> Iterator[U
         yield upgraded(f"{route.name}, {workload.load.name}", Window.of(watched, LONGEST), before, after)
 
 
-def _load(measured: Mapping[str, Any], stage: Stage) -> LoadFigures:
+def _load(measured: Mapping[str, Any], stage: RouteStage) -> LoadFigures:
     version = stage.version or ".".join(map(str, parse_version(measured["version"])))
     return LoadFigures.model_validate({**measured, "version": version})
 
 
-def _as_version(snapshot: Snapshot, stage: Stage) -> Snapshot:
+def _as_version(snapshot: Snapshot, stage: RouteStage) -> Snapshot:
     """The snapshot as a server of the version would give it whose defaults were set by hand."""
     if not stage.version:
         return snapshot

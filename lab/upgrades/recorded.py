@@ -32,7 +32,7 @@ from lab.harness.workloads import look_up_pages, make_indexed_table
 from lab.servers import PrivateServer
 from lab.upgrades.measure import GROUP, measured, options
 from lab.upgrades.record import LoadFigures
-from lab.upgrades.routes import Stage
+from lab.upgrades.routes import RouteStage
 from lab.upgrades.workloads import UpgradeWorkload
 
 BEFORE, AFTER, EARLIER = "mysql-8.0", "mysql-9.7", "mysql-5.7"
@@ -109,7 +109,7 @@ def parts() -> list[Part]:
             GROUP,
             part_of(name),
             AFTER,
-            options(workload, Stage(AFTER)),
+            options(workload, RouteStage(AFTER)),
             partial(_run, workload, work),
             version=f"1 {workload.load.about} {workload.load.options}",
         )

@@ -30,7 +30,7 @@ _SCHEMAS = (
 
 
 @dataclass(frozen=True)
-class Stage:
+class RouteStage:
     """A server on the way.
 
     Attributes:
@@ -71,7 +71,7 @@ class Route:
     name: str
     about: str
     upgrade: Upgrading
-    stages: Sequence[Stage]
+    stages: Sequence[RouteStage]
     loads: tuple[str, ...] = ()
 
 
@@ -144,29 +144,29 @@ ROUTES = (
         "mariadb-in-place",
         "The data folder of 10.5, after a slow shutdown, is started by 10.11, and then by 11.8.",
         in_place,
-        (Stage("mariadb-10.5"), Stage("mariadb-10.11"), Stage("mariadb-11.8")),
+        (RouteStage("mariadb-10.5"), RouteStage("mariadb-10.11"), RouteStage("mariadb-11.8")),
     ),
     Route(
         "mariadb-change-buffer",
         "The same from 10.11 with `innodb_change_buffering = all` to 11.8, which has no change buffer.",
         in_place,
-        (Stage("mariadb-10.11", options={"innodb-change-buffering": "all"}), Stage("mariadb-11.8")),
+        (RouteStage("mariadb-10.11", options={"innodb-change-buffering": "all"}), RouteStage("mariadb-11.8")),
         ("inserts", "tpcc"),
     ),
     Route(
         "mysql-dump-and-load",
         "Schemas of 5.6 are loaded into 9.7: rows in the order of the primary key, then the secondary indexes.",
         dump_and_load,
-        (Stage("mysql-5.6"), Stage("mysql-9.7")),
+        (RouteStage("mysql-5.6"), RouteStage("mysql-9.7")),
     ),
     Route(
         "mysql-defaults",
         "9.7 with the defaults of 8.0, then with those of 8.4, then with its own.",
         by_options,
         (
-            Stage("mysql-9.7", "8.0.43", _OLD, _WHOLE_DUMP),
-            Stage("mysql-9.7", "8.4.6", _LTS, _WHOLE_DUMP),
-            Stage("mysql-9.7", "", _OWN, _WHOLE_DUMP),
+            RouteStage("mysql-9.7", "8.0.43", _OLD, _WHOLE_DUMP),
+            RouteStage("mysql-9.7", "8.4.6", _LTS, _WHOLE_DUMP),
+            RouteStage("mysql-9.7", "", _OWN, _WHOLE_DUMP),
         ),
     ),
 )

@@ -10,15 +10,15 @@ from advisor.contract.upgrade import (
     NotForetold,
     OptionLine,
     SettledAdvice,
-    Statement,
     UpgradeEffect,
     UpgradeForecast,
+    UpgradeStatement,
 )
 
 CAPACITY = OptionLine(line="innodb_redo_log_capacity = 100663296", reason="two files of 48 MiB, as today")
 KEEP = OptionLine(line="innodb_change_buffering = all", reason="one read for several inserts")
-RESET = Statement(sql="RESET PERSIST innodb_log_file_size", reason="mysqld-auto.cnf has it")
-ANALYZE = Statement(sql="ANALYZE TABLE `shop`.`orders`", reason="its statistics are old")
+RESET = UpgradeStatement(sql="RESET PERSIST innodb_log_file_size", reason="mysqld-auto.cnf has it")
+ANALYZE = UpgradeStatement(sql="ANALYZE TABLE `shop`.`orders`", reason="its statistics are old")
 
 BLOCKER = Blocker(
     variable="innodb_log_file_size",

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from advisor.contract.upgrade import Cause, NotForetold, OptionLine, Statement, UpgradeEffect, UpgradeForecast
+from advisor.contract.upgrade import Cause, NotForetold, OptionLine, UpgradeEffect, UpgradeForecast, UpgradeStatement
 from advisor.observe.window import Window
 from advisor.render import text
 from advisor.render import upgrade as documents
@@ -94,7 +94,7 @@ def effect(name: str, **more: Any) -> UpgradeEffect:
 def effects(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
     """Of every kind, in no order."""
     assert upgrade.before != upgrade.after
-    resets = (Statement(sql="RESET PERSIST a", reason="gone"),)
+    resets = (UpgradeStatement(sql="RESET PERSIST a", reason="gone"),)
     yield effect("unknown")
     yield effect("small", pages_per_second=1, better=False, keep=(KEEP,), before=resets)
     yield effect("better", pages_per_second=-1, better=True, quantity="pages", now=2, predicted=1)
@@ -110,7 +110,7 @@ def test_what_effects_say_is_sorted_and_merged() -> None:
     assert [effect.name for effect in answer.effects] == ["large", "small", "other", "unknown"]
     assert [effect.name for effect in answer.improvements] == ["best", "better"]
     assert answer.option_file == (OptionLine(line=KEEP.line, reason="warm-up; the disk does no more"),)
-    assert answer.before == (Statement(sql="RESET PERSIST a", reason="gone"),)
+    assert answer.before == (UpgradeStatement(sql="RESET PERSIST a", reason="gone"),)
     assert answer.not_foretold.count(NotForetold(what="a", reason="b")) == 1
     assert "innodb_io_capacity" not in {moved.setting for moved in answer.other_changes}
 
