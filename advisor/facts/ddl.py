@@ -13,8 +13,7 @@ from exporter.collectors.machine import MACHINE, Machine
 from exporter.rows import number
 from exporter.snapshot import Index
 
-# At its peak a build took 2.2 to 2.4 times innodb_ddl_buffer_size (memory/innodb/ddl% on MySQL 9.7.4, 64 MiB). With a
-# tenth of the free memory as the setting, a build takes a quarter of it.
+# With a tenth of the free memory as the setting, a build takes a quarter of it (advisor.models.ddl.BUILD_PEAK).
 _SHARE_OF_MEMORY = 0.1
 _COLUMNS = 2.0  # where not known: one, and the primary key's
 

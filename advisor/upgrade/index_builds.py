@@ -9,6 +9,7 @@ from advisor.contract.recommendation import Evidence, tidy
 from advisor.contract.templates import binary
 from advisor.contract.upgrade import Cause, NotForetold, OptionLine, UpgradeEffect
 from advisor.facts.ddl import LargestBuild, largest_build
+from advisor.models.ddl import BUILD_PEAK
 from advisor.upgrade.upgrade import Upgrade
 
 BUFFER, THREADS, SORT_BUFFER = "innodb_ddl_buffer_size", "innodb_parallel_read_threads", "innodb_sort_buffer_size"
@@ -25,10 +26,8 @@ class _Bounds:
     error: float = 0.3
     worth: float = 0.6
     """Bytes with the line relative to those without: more are not worth the memory."""
-    peak: float = 2.4
-    """Memory of a build in times of innodb_ddl_buffer_size, at its peak."""
     sort_buffers: float = 3.0
-    """The same before 8.0.27, in times of innodb_sort_buffer_size (its page in the manual)."""
+    """Memory of a build before 8.0.27 at its peak, in times of innodb_sort_buffer_size (its page in the manual)."""
 
 
 _BOUNDS = _Bounds()
@@ -103,7 +102,7 @@ def _evidence(upgrade: Upgrade, largest: LargestBuild) -> Iterator[Evidence]:
             yield Evidence(name="alter_seconds", value=tidy(ddl.build_seconds), unit="seconds", source=statements)
     for name, after in (("memory_of_a_build", False), ("memory_of_a_build_after", True)):
         server, buffer = (upgrade.after, BUFFER) if after else (upgrade.before, BUFFER)
-        times = _BOUNDS.peak
+        times = BUILD_PEAK
         if not server.has(_BEHAVIOUR):
             buffer, times = SORT_BUFFER, _BOUNDS.sort_buffers
         size = upgrade.number(buffer, after=after)
@@ -122,6 +121,6 @@ def _lines(upgrade: Upgrade, largest: LargestBuild, predicted: float) -> Iterato
         yield OptionLine(
             line=f"{BUFFER} = {tidy(enough)}",
             reason=f"a build of the largest index then writes {binary(written)} to temporary files, and takes up to"
-            f" {binary(_BOUNDS.peak * enough)} of memory; set it in the session of each large ALTER TABLE instead,"
+            f" {binary(BUILD_PEAK * enough)} of memory; set it in the session of each large ALTER TABLE instead,"
             " where builds run at the same time",
         )
