@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 _SPACE = " \t\r\n\v\f"
@@ -27,13 +28,16 @@ class Option:
     """In lower case, with ``-`` between words."""
     value: str | None
     """Without quotes; None where the line has no ``=``."""
+    line: int
+    """Its number in the text, from 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class OptionFile:
     """The contents of a file."""
 
-    groups: frozenset[str]
+    groups: Mapping[str, int]
+    """By name: the number of the last line that is its header or an option of it."""
     options: tuple[Option, ...]
     """In their order: of equal names the last one counts."""
     includes: tuple[str, ...]
@@ -46,7 +50,7 @@ def read(text: str) -> OptionFile:
     Raises:
         OptionFileError: It is not an option file.
     """
-    groups: set[str] = set()
+    groups: dict[str, int] = {}
     options, includes = [], []
     group = None
     for number, raw in enumerate(text.split("\n"), 1):
@@ -57,14 +61,24 @@ def read(text: str) -> OptionFile:
             continue
         if line[0] == "[" and "]" in line:
             group = line[1 : line.index("]")].rstrip(_SPACE)
-            groups.add(group)
+            groups[group] = number
             continue
         if line[0] == "[" or group is None:
             raise OptionFileError(number)
         name, equals, value = _without_comment(line).partition("=")
         name = name.rstrip(_SPACE).lower().replace("_", "-")
-        options.append(Option(group, name, _value(value.strip(_SPACE)) if equals else None))
-    return OptionFile(frozenset(groups), tuple(options), tuple(includes))
+        options.append(Option(group, name, _value(value.strip(_SPACE)) if equals else None, number))
+        groups[group] = number
+    return OptionFile(groups, tuple(options), tuple(includes))
+
+
+def with_value(line: str, value: str) -> str:
+    """An option's line with another value, written as an option file takes it. Its name, spaces and comment stay."""
+    bare = _without_comment(line)
+    name, equals, before = bare.partition("=")
+    named, space = (name, before[: len(before) - len(before.lstrip(_SPACE))]) if equals else (name.rstrip(_SPACE), " ")
+    end = bare[len(bare.rstrip(_SPACE)) :] + line[len(bare) :]
+    return f"{named}{'=' if equals else ' ='}{space}{value}{end}"
 
 
 def _without_comment(line: str) -> str:

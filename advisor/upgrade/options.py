@@ -140,16 +140,19 @@ def _merged(
 
 def _lines(options: Iterable[option_file.Option], server: Server) -> dict[str, ConfiguredVariable]:
     """The variables that a server takes from an option file."""
-    names, series = (
-        ("mysqld", "mariadb", "mariadbd") if server.mariadb else ("mysqld",),
-        "{}.{}".format(*server.version),
-    )
-    groups = {"server", *names, *(f"{name}-{series}" for name in names)}
-    variables = (_variable(option) for option in options if option.group in groups)
+    groups = groups_of(server)
+    variables = (variable_of(option) for option in options if option.group in groups)
     return {variable.name: variable for variable in variables}
 
 
-def _variable(option: option_file.Option) -> ConfiguredVariable:
+def groups_of(server: Server) -> frozenset[str]:
+    """The groups of an option file that a server reads."""
+    names = ("mysqld", "mariadb", "mariadbd") if server.mariadb else ("mysqld",)
+    series = "{}.{}".format(*server.version)
+    return frozenset({"server", *names, *(f"{name}-{series}" for name in names)})
+
+
+def variable_of(option: option_file.Option) -> ConfiguredVariable:
     """A line's variable: without the prefixes that options may have (mysys/my_getopt.cc)."""
     name, value = option.name.replace("-", "_"), option.value
     loose = name.startswith("loose_")

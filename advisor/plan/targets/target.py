@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from advisor.contract.plan import Patch, RollOut, TargetName
+from advisor.contract.changes import BY_SERVICE
+from advisor.contract.plan import Applied, Patch, RollOut, TargetName
 from advisor.contract.settings import SettingValue
-from exporter.server import Server
+from exporter.knowledge import Family
+from exporter.server import Managed, Server
+
+_FAMILIES: Mapping[Family, str] = {"mysql": "MySQL", "mariadb": "MariaDB"}
 
 
 class PlanRefused(Exception):
@@ -30,6 +35,11 @@ class SettingLine:
     after: SettingValue
     dynamic: bool
 
+    @property
+    def back(self) -> SettingLine:
+        """The way back."""
+        return replace(self, before=self.after, after=self.before)
+
 
 @dataclass(frozen=True, slots=True)
 class MemorySize:
@@ -47,10 +57,49 @@ class Patches:
     undo: Patch
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The servers that an owner can have.
+
+    Attributes:
+        families: What it runs.
+        services: The cloud services whose settings it holds; empty where it runs servers of its own.
+    """
+
+    families: tuple[Family, ...] = ("mysql", "mariadb")
+    services: tuple[Managed, ...] = ()
+
+    def refuse(self, name: TargetName, server: Server) -> None:
+        """Refuse a server that is none of these.
+
+        Raises:
+            PlanRefused: The owner cannot have the server.
+        """
+        if self.services and server.managed not in self.services:
+            place = f"the {BY_SERVICE[server.managed]}" if server.managed else "no such group"
+            raise PlanRefused(
+                f"--for {name} is for parameter groups of Amazon RDS and Aurora; {server}'s settings are in {place}."
+            )
+        if server.managed is not None and not self.services:
+            raise PlanRefused(
+                f"{server} is run by a cloud service: its settings are in the {BY_SERVICE[server.managed]}, where "
+                f"--for {name} cannot put them."
+            )
+        if server.family not in self.families:
+            run = " and ".join(_FAMILIES[family] for family in self.families)
+            raise PlanRefused(f"--for {name} is for {run}; this server is {server}.")
+
+
 class Target(Protocol):
     """An owner. A ``manifest`` is its object or file of today, as text; None where it was not given."""
 
-    name: TargetName
+    @property
+    def name(self) -> TargetName:
+        """The name that a plan is asked for by."""
+
+    @property
+    def memory_applied(self) -> Applied:
+        """How it brings another size of memory to the server's container."""
 
     def settings(self, server: Server, lines: tuple[SettingLine, ...], manifest: str | None) -> Patches:
         """The lines, and their way back.

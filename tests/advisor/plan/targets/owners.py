@@ -1,0 +1,62 @@
+"""Servers, lines and manifests that the owners of settings are tried on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from advisor.contract.settings import SETTINGS, SettingValue
+from advisor.plan.targets.target import SettingLine
+from exporter.server import Server, identify
+from lab.packages.cache import REPOSITORY
+
+MYSQL = identify({"version": "9.7.4", "version_comment": "MySQL Community Server - GPL"})
+MYSQL_57 = identify({"version": "5.7.44-log", "version_comment": "MySQL Community Server (GPL)"})
+PERCONA = identify({"version": "8.0.42-33", "version_comment": "Percona Server (GPL), Release 33"})
+MARIADB = identify({"version": "11.8.9-MariaDB", "version_comment": "mariadb.org binary distribution"})
+RDS = identify({"version": "8.0.40", "version_comment": "Source distribution", "basedir": "/rdsdbbin/mysql-8.0.40/"})
+CLOUD_SQL = identify({"version": "8.0.40-google", "version_comment": "(Google)"})
+
+
+def line(setting: str, before: SettingValue, after: SettingValue, server: Server = MYSQL) -> SettingLine:
+    return SettingLine(setting, before, after, SETTINGS[setting].dynamic_on(server))
+
+
+OLD_BLOCKS = line("innodb_old_blocks_pct", 37.0, 50.0)
+POOL = line("innodb_buffer_pool_size", 134217728.0, 268435456.0)
+BUFFERING = line("innodb_change_buffering", "none", "all")
+LOAD = line("innodb_buffer_pool_load_at_startup", "OFF", "ON")
+
+_ADVISED = re.compile(r"setting: (\w+)")
+ADVISED = sorted(
+    {
+        setting
+        for path in sorted((REPOSITORY / "rules").glob("*.yaml"))
+        if not path.name.endswith(".cases.yaml")
+        for setting in _ADVISED.findall(path.read_text(encoding="utf-8"))
+    }
+)
+"""Every setting that a rule can advise."""
+VALUES: Mapping[str, tuple[SettingValue, SettingValue]] = {
+    "text": ("OFF", "ON"),
+    "number": (1048576.0, 2097152.0),
+}
+
+
+def advised(server: Server) -> list[SettingLine]:
+    """A line of every setting that a rule can advise and that the server has."""
+    present = [SETTINGS[name] for name in ADVISED if SETTINGS[name].exists_on(server)]
+    lines = []
+    for setting in present:
+        words = setting.words_on(server)
+        before, after = (words[0], words[-1]) if words else VALUES[setting.kind]
+        lines.append(SettingLine(setting.name, before, after, setting.dynamic_on(server)))
+    return lines
+
+
+SHARED = REPOSITORY.parent / "shared" / "crds"
+
+
+def crd(name: str) -> Path:
+    return SHARED / f"{name}.yaml"
