@@ -171,6 +171,13 @@ class Advice(Frozen):
     suppressed: tuple[SetAside, ...] = Field((), description="By the configuration.")
     overruled: tuple[SetAside, ...] = Field((), description="By another recommendation that they contradict.")
 
+    def by_fingerprint(self, fingerprint: str) -> Recommendation | SetAside | None:
+        """The finding of this fingerprint, also one that is set aside; None where there is none."""
+        for aside in (*self.suppressed, *self.overruled):
+            if aside.recommendation.fingerprint == fingerprint:
+                return aside
+        return next((finding for finding in self.recommendations if finding.fingerprint == fingerprint), None)
+
 
 def fingerprint(rule: str, subject: Mapping[str, str]) -> str:
     """Sixteen hexadecimal digits that stay the same while rule and subject do."""

@@ -87,6 +87,11 @@ class InventoryEntry:
     judged_at: float | None = None
     ambiguous: str = ""
 
+    @property
+    def series(self) -> Source:
+        """Whose series tell of it: a sidecar that judges it has series, too."""
+        return Source.SIDECAR if self.source is Source.VERDICT else self.source
+
 
 @dataclass(frozen=True, slots=True)
 class Inventory:

@@ -101,7 +101,7 @@ class UpgradeStage:
             raise self._refusals[0]
         self._of = len(servers)
         for source in (Source.SIDECAR, Source.MYSQLD_EXPORTER):
-            of_source = {key: entry for key, entry in servers.items() if _series_of(entry) is source}
+            of_source = {key: entry for key, entry in servers.items() if entry.series is source}
             await self._all(of_source, WindowReader(self._reader, source))
         with self._progress.during("models"):
             await asyncio.to_thread(self._with_models)
@@ -212,11 +212,6 @@ class UpgradeStage:
             notes=self._notes.get(name, ()),
             forecast=answer if whole else None,
         )
-
-
-def _series_of(entry: InventoryEntry) -> Source:
-    """Whose series tell of a server: a sidecar that judges it has series, too."""
-    return Source.SIDECAR if entry.source is Source.VERDICT else entry.source
 
 
 def _pages(answer: UpgradeForecast) -> Number | None:

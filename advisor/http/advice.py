@@ -145,12 +145,17 @@ async def finding(
         if before is None:
             raise
         return as_asked(form, resolution.gone(before, ledger, None, str(unseen)), outcomes.gone)
-    current = _current(last.advice, fingerprint)
+    current = last.advice.by_fingerprint(fingerprint)
     if current is not None:
         return as_asked(form, graded(current, ledger), documents.finding)
     if before is not None:
         return as_asked(form, resolution.gone(before, ledger, last), outcomes.gone)
-    raise HTTPException(
+    raise not_found(fingerprint)
+
+
+def not_found(fingerprint: str) -> HTTPException:
+    """The problem of a fingerprint that nothing has."""
+    return HTTPException(
         HTTPStatus.NOT_FOUND,
         f"nothing that is found now has the fingerprint {fingerprint}; /advise has all there is",
     )
@@ -166,10 +171,3 @@ def _last_advice(service: Service) -> Advice:
     if verdict is None:
         raise service.unseen
     return verdict.advice.model_copy(update={"age_seconds": None, "next_at": None})
-
-
-def _current(advice: Advice, fingerprint: str) -> Recommendation | SetAside | None:
-    for aside in (*advice.suppressed, *advice.overruled):
-        if aside.recommendation.fingerprint == fingerprint:
-            return aside
-    return next((finding for finding in advice.recommendations if finding.fingerprint == fingerprint), None)

@@ -25,17 +25,17 @@ from advisor.observe.limits import MAY_READ
 
 MOST_OTHERS = 12
 """Quantities that an outcome names beside the promised one: what got worse, and then what moved most."""
-_UNSTATED_ERROR = 0.2
+UNSTATED_ERROR = 0.2
 """The error of a promise that states none: the bound that the proofs hold every effect to."""
 _SAME_NOW = 2.0
 """Factor between the quantity before the change and in the finding: beyond it, the finding was of another load."""
 OTHERS: Subject = {"tables": "all others"}
 """All other tables than those of the change together, with what is read beside tables."""
-_IN_ALL = "pages read by the same work"
+IN_ALL = "pages read by the same work"
 """All pages read, over the finding's window."""
-_PART = "secondary-index pages read per second by inserts and updates"
+PART = "secondary-index pages read per second by inserts and updates"
 """Pages that are read beside others. Nobody counts them alone: all pages read tell by how many they fell."""
-_AT_MOST = "pages read per second in the worst hour, at most"
+AT_MOST = "pages read per second in the worst hour, at most"
 """All pages read, of which a smaller pool promises a bound: most hours read fewer."""
 _RATES = (READ, MERGES)
 """Quantities that depend on how much work is done in a second."""
@@ -48,7 +48,7 @@ def promised_quantity(promise: Promise, subject: Subject) -> PromisedQuantity:
 
 def measurable(quantity: str) -> bool:
     """Whether a promised quantity can be measured in production."""
-    return quantity in (*_RATES, _IN_ALL, _PART, _AT_MOST, *PER_PASS, CHECKPOINT_AGE)
+    return quantity in (*_RATES, IN_ALL, PART, AT_MOST, *PER_PASS, CHECKPOINT_AGE)
 
 
 def grade(
@@ -93,7 +93,7 @@ def verdict(promise: Promise, measured: Compared) -> tuple[Result, float] | None
     if not now:
         return None
     error = (float(measured.after) - float(promise.predicted)) / now
-    stated = _UNSTATED_ERROR if promise.error is None else float(promise.error)
+    stated = UNSTATED_ERROR if promise.error is None else float(promise.error)
     within_error = abs(error) <= max(stated, float(measured.noise) / now)
     return Result.KEPT if within_error else Result.MISSED, error
 
@@ -110,7 +110,7 @@ def _others(changes: Sequence[LevelChange], spared: Collection[Subject]) -> list
 
 def _promised(changes: Sequence[LevelChange], comparisons: int, promise: Promise, subject: Subject) -> Compared | None:
     """The promised quantity; None where it is not measured."""
-    if promise.quantity in (READ, _IN_ALL, _PART, _AT_MOST):
+    if promise.quantity in (READ, IN_ALL, PART, AT_MOST):
         reads = [change for change in changes if change.quantity == READ]
         return _as_promised(compared(sum_of(reads, {}), comparisons), promise) if reads else None
     quantity = promised_quantity(promise, subject)
@@ -133,9 +133,9 @@ def _unpromised(outcome: Outcome) -> str:
 def _as_promised(read: Compared, promise: Promise) -> Compared:
     """All pages read as the promised quantity."""
     now, before = float(promise.now), float(read.before)
-    if promise.quantity in (READ, _AT_MOST) or not before:
+    if promise.quantity in (READ, AT_MOST) or not before:
         return read
-    scale = now / before if promise.quantity == _IN_ALL else 1.0
+    scale = now / before if promise.quantity == IN_ALL else 1.0
     update = {
         "quantity": promise.quantity,
         "unit": promise.unit,
@@ -150,7 +150,7 @@ def _judged(outcome: Outcome, promise: Promise, measured: Compared) -> Outcome:
     """Whether the promise was kept."""
     now, predicted = float(promise.now), float(promise.predicted)
     before, after = float(measured.before), float(measured.after)
-    if promise.quantity == _AT_MOST:
+    if promise.quantity == AT_MOST:
         return _bounded(outcome, predicted, measured)
     if not now / _SAME_NOW <= before <= now * _SAME_NOW:
         why = f"before the change it was {_shown(before)} {measured.unit}, but {_shown(now)} when it was predicted"

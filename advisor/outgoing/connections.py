@@ -30,20 +30,28 @@ class Connections:
     async def post(
         self, url: str, content: bytes, content_type: str, headers: Iterable[tuple[str, str]] = ()
     ) -> AsyncIterator[httpcore.Response]:
+        """The answer to a request with a body. As ``request``."""
+        async with self.request("POST", url, [("Content-Type", content_type), *headers], content) as response:
+            yield response
+
+    @contextlib.asynccontextmanager
+    async def request(
+        self, method: str, url: str, headers: Iterable[tuple[str, str]] = (), content: bytes | None = None
+    ) -> AsyncIterator[httpcore.Response]:
         """The answer to a request, with its body still to read. Each step has the settings' timeout.
 
         Raises:
             httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError: No answer came.
         """
         settings, pool = await self._current_pool()
-        head = [("Content-Type", content_type), ("User-Agent", f"innodb-advisor/{__version__}"), *headers]
+        head = [("User-Agent", f"innodb-advisor/{__version__}"), *headers]
         extensions: dict[str, Any] = {
             "timeout": dict.fromkeys(("connect", "read", "write", "pool"), settings.timeout),
             **({"sni_hostname": settings.server_name} if settings.server_name else {}),
         }
         if settings.authorization:
             head.append(("Authorization", settings.authorization))
-        async with pool.stream("POST", url, headers=head, content=content, extensions=extensions) as response:
+        async with pool.stream(method, url, headers=head, content=content, extensions=extensions) as response:
             yield response
 
     async def aclose(self) -> None:
