@@ -26,12 +26,14 @@ from advisor.ledger import metrics as ledger_metrics
 from advisor.ledger.ledger import Ledger
 from advisor.observe.source import Replay
 from advisor.observe.window import Window
+from advisor.plan import receipt as receipts
 from advisor.pool import estimate
 from advisor.pool import metrics as curve_metrics
 from advisor.render import advice as advice_document
 from advisor.render import fleet as fleet_document
 from advisor.render import models, text
 from advisor.render import outcomes as outcome_documents
+from advisor.render import receipt as receipt_document
 from advisor.render.blocks import TextDocument
 from advisor.rules import page
 from advisor.rules.check import Rule
@@ -116,6 +118,15 @@ def grades() -> str:
 def history() -> str:
     """What `innodb-advisor history` prints of the same, as a block of text."""
     return _block(outcome_documents.history(ledger_history.history(_followed().ledger)))
+
+
+def receipt() -> str:
+    """What `innodb-advisor receipt` prints of the same, as a block of text."""
+    ledger = _followed().ledger
+    [fingerprint] = ledger.findings
+    answer = receipts.receipt(ledger, fingerprint)
+    assert answer is not None  # noqa: S101 - it is of this ledger
+    return _block(receipt_document.receipt(answer))
 
 
 def miss_curve() -> str:
@@ -232,9 +243,9 @@ def queries_list() -> str:
     return "```\n" + "\n".join(texts) + "```\n"
 
 
-def example(name: str) -> str:
-    """A file of docs/example-rules, as a block."""
-    return f"```yaml\n{(ROOT / 'docs' / 'example-rules' / name).read_text(encoding='utf-8')}```\n"
+def example(path: str) -> str:
+    """A file of docs, as a block."""
+    return f"```yaml\n{(ROOT / 'docs' / path).read_text(encoding='utf-8')}```\n"
 
 
 _PARTS: dict[str, Callable[[], str]] = {
@@ -244,6 +255,9 @@ _PARTS: dict[str, Callable[[], str]] = {
     "grades": grades,
     "curve": miss_curve,
     "history": history,
+    "receipt": receipt,
+    "github": lambda: example("ci/github.yml"),
+    "gitlab": lambda: example("ci/gitlab.yml"),
     "names": names_tables,
     "sections": sections_table,
     "behaviours": behaviours_table,
@@ -254,8 +268,8 @@ _PARTS: dict[str, Callable[[], str]] = {
     "sources": sources_table,
     "service": fleet_metrics_table,
     "queries": queries_list,
-    "rule": lambda: example("reads-keep-missing.yaml"),
-    "cases": lambda: example("reads-keep-missing.cases.yaml"),
+    "rule": lambda: example("example-rules/reads-keep-missing.yaml"),
+    "cases": lambda: example("example-rules/reads-keep-missing.cases.yaml"),
     "curves": curves.verdicts,
     "jobs": curves.jobs,
     "workloads": curves.sections,

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
-from advisor.cli import options, parameters
-from advisor.cli.options import DSN_VARIABLE, format_option, state_option
-from advisor.cli.output import FINDINGS, Unusable, epilog
-
-if TYPE_CHECKING:
-    from advisor.ledger.ledger import Ledger
+from advisor.cli import parameters
+from advisor.cli.options import format_option
+from advisor.cli.output import FINDINGS, epilog
+from advisor.cli.remembered import LedgerOptions, ledger_options
 
 _RESULTS = ("open", "kept", "missed", "unpromised", "not comparable")
 
@@ -30,24 +24,7 @@ _RESULTS = ("open", "kept", "missed", "unpromised", "not comparable")
         "history --recording shop.jsonl.gz --rule scan-exceeds-old-sublist --format markdown",
     )
 )
-@state_option("The directory that `serve` keeps its state in")
-@click.option(
-    "--dsn",
-    metavar="URL",
-    help=f"The server, where the directory has the history of several; also ${DSN_VARIABLE}. It is not connected to.",
-)
-@click.option(
-    "--defaults-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The same, from an option file with a [client] section.",
-)
-@click.option(
-    "--recording",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="A recording made by `record --state-dir`, instead of a directory.",
-)
+@ledger_options
 @click.option("--rule", "rules", multiple=True, metavar="ID", help="Of this rule; may be repeated.")
 @click.option("--fingerprint", "fingerprints", multiple=True, metavar="ID", help="Of this finding; may be repeated.")
 @click.option("--setting", "settings", multiple=True, metavar="NAME", help="Of this setting; may be repeated.")
@@ -76,10 +53,7 @@ _RESULTS = ("open", "kept", "missed", "unpromised", "not comparable")
 )
 def history(
     *,
-    state_dir: Path | None,
-    dsn: str | None,
-    defaults_file: Path | None,
-    recording: Path | None,
+    remembered: LedgerOptions,
     rules: tuple[str, ...],
     fingerprints: tuple[str, ...],
     settings: tuple[str, ...],
@@ -117,17 +91,7 @@ def history(
     for name in settings:
         if name not in SETTINGS:
             raise click.UsageError(f"no setting {name} is known; there are {', '.join(SETTINGS)}")
-    if recording is not None:
-        if dsn or defaults_file or _on_command_line("state_dir"):
-            raise click.UsageError("--recording stands alone: it replaces the directory and the server")
-        ledger = _recorded_ledger(recording)
-    elif state_dir is not None:
-        ledger = _stored_ledger(state_dir, dsn or os.environ.get(DSN_VARIABLE) or None, defaults_file)
-    else:
-        raise click.UsageError(
-            "name the directory of `serve` with --state-dir, or a file with --recording; "
-            "a `serve` without --state-dir answers GET /history"
-        )
+    ledger = remembered.load("a `serve` without --state-dir answers GET /history")
     history_filter = histories.HistoryFilter(
         rule=list(rules),
         fingerprint=list(fingerprints),
@@ -136,15 +100,10 @@ def history(
         since=_moment(since),
         limit=min(limit, MOST_OUTCOMES),
     )
-    answer = histories.history(ledger, history_filter, kept=recording is None)
+    answer = histories.history(ledger, history_filter, kept=remembered.recording is None)
     put(model_json(answer) if style == "json" else outcomes.history(answer), style=style)
     if fails(answer.outcomes, fail_on):
         sys.exit(FINDINGS)
-
-
-def _on_command_line(name: str) -> bool:
-    """Whether an option was given; the environment may name a directory for other commands."""
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _moment(since: float | None) -> datetime | None:
@@ -152,37 +111,3 @@ def _moment(since: float | None) -> datetime | None:
     if since is None:
         return None
     return datetime.fromtimestamp(since if since >= 0 else time.time() + since, UTC)
-
-
-def _recorded_ledger(recording: Path) -> Ledger:
-    from advisor.cli.ledgers import ledger_of
-    from advisor.observe.source import Replay
-
-    ledger = ledger_of(Replay(recording))
-    if ledger is None:
-        raise Unusable(f"{recording} carries no history: `record --state-dir` writes one that does")
-    return ledger
-
-
-def _stored_ledger(folder: Path, dsn: str | None, defaults_file: Path | None) -> Ledger:
-    from advisor.cli.ledgers import ledger_at
-    from advisor.ledger.ledger import Ledger
-    from exporter import state_file
-
-    try:
-        paths = state_file.paths(folder)
-    except OSError as error:
-        raise Unusable(f"cannot read {folder}: {error.strerror or error}") from error
-    if dsn or defaults_file:
-        path = state_file.path_of(folder, options.named_server(dsn, defaults_file, None).server().address)
-        if path not in paths:
-            raise Unusable(f"{folder} has no history of this server; it has that of {len(paths)} others")
-    elif not paths:
-        raise Unusable(f"{folder} has no history: `serve --state-dir` keeps one there")
-    elif len(paths) > 1:
-        raise click.UsageError(
-            f"{folder} has the history of {len(paths)} servers: name one with --dsn or --defaults-file"
-        )
-    else:
-        [path] = paths
-    return ledger_at(path) or Ledger()

@@ -23,6 +23,7 @@ from advisor.cli.grade import grade
 from advisor.cli.history import history
 from advisor.cli.lru import lru
 from advisor.cli.output import INTERRUPTED, Unusable, epilog
+from advisor.cli.receipt import receipt
 from advisor.cli.record import record
 from advisor.cli.rules import rules
 from advisor.cli.serve import serve
@@ -91,7 +92,22 @@ def main() -> None:
     """
 
 
-for command in (advise, anonymise, check, curve, fleet, grade, history, lru, record, rules, serve, upgrade, whatif):
+for command in (
+    advise,
+    anonymise,
+    check,
+    curve,
+    fleet,
+    grade,
+    history,
+    lru,
+    receipt,
+    record,
+    rules,
+    serve,
+    upgrade,
+    whatif,
+):
     main.add_command(command)
 
 if __name__ == "__main__":

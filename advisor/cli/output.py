@@ -18,14 +18,17 @@ if TYPE_CHECKING:  # --help needs no pydantic
 
     from advisor.render.blocks import TextDocument
 
-FINDINGS, UNUSABLE, INTERRUPTED = 1, 2, 130
+FINDINGS, UNUSABLE, OPEN, UNDECIDED, INTERRUPTED = 1, 2, 3, 4, 130
 _EXIT_CODES = """
 
 \b
 Exit codes:
   0    done
-  1    advise, fleet, grade, history: --fail-on applies; check: a source cannot be read; rules test: a case failed
+  1    advise, fleet, grade, history: --fail-on applies; check: a source cannot be read; rules test: a case failed;
+       receipt: the promise was missed, or the change did harm
   2    the input cannot be used; the message says why
+  3    receipt: the outcome is open, or no change was seen yet
+  4    receipt: nothing can be said
   130  interrupted
 """
 

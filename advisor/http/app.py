@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
-from advisor.http import advice, documents, history, metrics, model, pages, rules, state, upgrade
+from advisor.http import advice, documents, history, metrics, model, pages, receipt, rules, state, upgrade
 from advisor.http.foundation import Background, application
 from advisor.http.metrics import Exposed
 from advisor.render import html
@@ -34,6 +34,7 @@ def create(service: Service, exposition: Exposition | None = None, background: S
     app.include_router(metrics.liveness)
     app.include_router(metrics.router)
     app.include_router(advice.router)
+    app.include_router(receipt.router)
     app.include_router(history.router)
     app.include_router(rules.router)
     app.include_router(documents.rules, responses=documents.examples_of(service.rules.rules[0]))

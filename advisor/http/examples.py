@@ -11,9 +11,12 @@ from advisor.contract.recommendation import Advice, Recommendation
 from advisor.contract.upgrade import UpgradeForecast
 from advisor.http.answers import HTML, JSON, MARKDOWN, PLAIN
 from advisor.ledger.history import History
+from advisor.ledger.ledger import Ledger
+from advisor.plan.receipt import receipt as receipt_of
 from advisor.pool.curve import MissCurve
 from advisor.render import advice as documents
 from advisor.render import models, outcomes, text
+from advisor.render import receipt as receipt_documents
 from advisor.render import upgrade as upgrade_documents
 from advisor.render.blocks import TextDocument
 from advisor.render.markdown import markdown
@@ -67,6 +70,15 @@ def history() -> dict[str, Any]:
     """Content of /history by media type."""
     answer = _READ["history"]
     return {**_content({"a change": answer}, outcomes.history(History.model_validate(answer))), HTML: PAGE}
+
+
+def receipt() -> dict[str, Any]:
+    """Content of /advise/{fingerprint}/receipt by media type, of the finding and the change of /history's example."""
+    remembered = History.model_validate(_READ["history"])
+    answer = receipt_of(Ledger.of((*remembered.findings, *remembered.outcomes)), FINGERPRINT)
+    assert answer is not None  # noqa: S101 - the same finding
+    content = _content({"kept": answer.model_dump(mode="json")}, receipt_documents.receipt(answer))
+    return {**content, HTML: PAGE}
 
 
 def curve() -> dict[str, Any]:

@@ -113,9 +113,11 @@ class Outcome(Frozen):
     result: Result = Result.OPEN
     why: str = Field("", description="In words: what is waited for, why it is not comparable, or what was found.")
     closed_at: Moment | None = None
+    taken_back_at: Moment | None = Field(None, description="When a setting got its earlier value again, Unix seconds.")
     measured: Compared | None = Field(None, description="The promised quantity.")
     error: Number | None = Field(None, description="Measured less predicted, relative to now.")
     others: tuple[Compared, ...] = Field((), description="What else was compared.")
+    server: str = Field("", description="The server's version after the change; empty where it was not noted.")
     rule_version: str = ""
     model_version: str = ""
 

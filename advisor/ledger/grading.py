@@ -51,6 +51,19 @@ def measurable(quantity: str) -> bool:
     return quantity in (*_RATES, IN_ALL, PART, AT_MOST, *PER_PASS, CHECKPOINT_AGE)
 
 
+def predicted_range(promise: Promise) -> tuple[float, float]:
+    """The least and the most that keep a promise, chance left aside."""
+    now, predicted = abs(float(promise.now)), float(promise.predicted)
+    if promise.quantity == AT_MOST:
+        return 0.0, predicted
+    margin = _stated_error(promise) * now
+    return max(0.0, predicted - margin), predicted + margin
+
+
+def _stated_error(promise: Promise) -> float:
+    return UNSTATED_ERROR if promise.error is None else float(promise.error)
+
+
 def grade(
     outcome: Outcome,
     before: Reading | None,
@@ -93,8 +106,7 @@ def verdict(promise: Promise, measured: Compared) -> tuple[Result, float] | None
     if not now:
         return None
     error = (float(measured.after) - float(promise.predicted)) / now
-    stated = UNSTATED_ERROR if promise.error is None else float(promise.error)
-    within_error = abs(error) <= max(stated, float(measured.noise) / now)
+    within_error = abs(error) <= max(_stated_error(promise), float(measured.noise) / now)
     return Result.KEPT if within_error else Result.MISSED, error
 
 

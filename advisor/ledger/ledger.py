@@ -251,10 +251,15 @@ def _opened(ledger: Ledger, history: Sequence[Snapshot], window: Window) -> Iter
     if not changes or any(_is_of(outcome, changes, before.at) for outcome in ledger.outcomes.values()):
         return
     joined, names = ledger.open, ", ".join(change.setting for change in changes)
+    taken_back = {name for name, outcome in ledger.outcomes.items() if _takes_back(changes, outcome)}
+    for outcome in ledger.outcomes.values():
+        if outcome.result is not Result.OPEN and outcome.taken_back_at is None and outcome.id in taken_back:
+            yield outcome.model_copy(update={"taken_back_at": at})
     changes = tuple(net_changes([*(change for outcome in joined[:1] for change in outcome.changes), *changes], now))
     for outcome in joined:
         why = f"{names} changed, too" if changes else f"{names} was taken back"
-        yield outcome.ended(f"{why} before it could be measured", at)
+        ended = outcome.ended(f"{why} before it could be measured", at)
+        yield ended.model_copy(update={"taken_back_at": at}) if outcome.id in taken_back else ended
     if not changes:
         return
     findings: list[RememberedFinding | None] = [
@@ -265,7 +270,7 @@ def _opened(ledger: Ledger, history: Sequence[Snapshot], window: Window) -> Iter
     else:
         baseline = _baseline(Window.of(earlier, LIMIT * ledger.window_seconds), findings, ledger.window_seconds)
     for finding in findings or [None]:
-        outcome = _outcome(finding, changes, at)
+        outcome = _outcome(finding, changes, at, str(now.server))
         yield outcome
         if baseline is not None:
             yield Baseline(of=outcome.id, reading=baseline)
@@ -275,6 +280,15 @@ def _is_of(outcome: Outcome, changes: Iterable[Changed], since: float) -> bool:
     """Whether it is already of these changes: a sidecar that was killed saw them, and stored no snapshot of it."""
     known = {(change.setting, change.after) for change in outcome.changes}
     return outcome.at > since and all((change.setting, change.after) in known for change in changes)
+
+
+def _takes_back(changes: Iterable[Changed], outcome: Outcome) -> bool:
+    """Whether one of the changes gives a setting the value of before an outcome's change."""
+    values = {change.setting: (change.after, change.before) for change in outcome.changes}
+    return any(
+        change.setting in values and all(map(is_same, values[change.setting], (change.before, change.after)))
+        for change in changes
+    )
 
 
 def _baseline(window: Window, findings: Iterable[RememberedFinding | None], window_seconds: float) -> Reading | None:
@@ -297,9 +311,9 @@ def _asks(finding: RememberedFinding, changes: Collection[Changed], at: float) -
     )
 
 
-def _outcome(finding: RememberedFinding | None, changes: tuple[Changed, ...], at: float) -> Outcome:
+def _outcome(finding: RememberedFinding | None, changes: tuple[Changed, ...], at: float, server: str) -> Outcome:
     if finding is None:
-        return Outcome(id=outcome_id(at, changes), at=at, changes=changes, why="it settles")
+        return Outcome(id=outcome_id(at, changes), at=at, changes=changes, why="it settles", server=server)
     values = {change.setting: change.after for change in changes}
     promise = next((offer for offer in finding.promises if is_same(offer.to, values.get(offer.setting))), None)
     return Outcome(
@@ -312,6 +326,7 @@ def _outcome(finding: RememberedFinding | None, changes: tuple[Changed, ...], at
         followed=promise is not None,
         promise=promise,
         why="it settles",
+        server=server,
         rule_version=finding.rule_version,
         model_version=finding.model_version,
     )

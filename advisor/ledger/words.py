@@ -42,16 +42,19 @@ def rise(worse: Compared) -> str:
 
 def followed(outcome: Outcome) -> str:
     """What became of advice that was followed, such as ``followed: predicted 0, measured 12 pages read per pass``."""
-    promise, measured = outcome.promise, outcome.measured
-    if promise is None:
+    if outcome.promise is None:
         return "followed"
-    predicted = f"followed: predicted {amount(promise.predicted, promise.unit)}"
+    return "; ".join((f"followed: {promised(outcome, outcome.promise)}", *map(rise, outcome.harm)))
+
+
+def promised(outcome: Outcome, promise: Promise) -> str:
+    """What an outcome's promise predicted, and what was measured, or why nothing was."""
+    measured = outcome.measured
+    predicted = f"predicted {amount(promise.predicted, promise.unit)}"
     if measured is None or outcome.result in (Result.OPEN, Result.NOT_COMPARABLE):
         missing = "not measured yet" if outcome.result is Result.OPEN else "not comparable"
-        text = f"{predicted} {_of(promise)}, {missing}: {outcome.why}"
-    else:
-        text = f"{predicted}, measured {amount(measured.after, promise.unit)} {_of(promise)}"
-    return "; ".join((text, *map(rise, outcome.harm)))
+        return f"{predicted} {_of(promise)}, {missing}: {outcome.why}"
+    return f"{predicted}, measured {amount(measured.after, promise.unit)} {_of(promise)}"
 
 
 def _of(promise: Promise) -> str:

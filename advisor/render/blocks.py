@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from advisor.contract.recommendation import Severity
 
@@ -39,8 +39,22 @@ class Toned:
 
 
 @dataclass(frozen=True, slots=True)
+class BarMarks:
+    """Characters of a bar: up to its low bound, up to its high one, and at the value to expect."""
+
+    solid: str = "█"
+    light: str = "░"
+    stroke: str = "│"
+
+    @property
+    def legend(self) -> str:
+        """What they mean."""
+        return f"{self.solid} at least, {self.stroke} expected, {self.light} at most"
+
+
+@dataclass(frozen=True, slots=True)
 class Bar:
-    """A range drawn as a bar, on the scale of its column; plain text alone has it.
+    """A range drawn as a bar, on the scale of its column.
 
     Attributes:
         low, expected, high: The range, and the value to expect.
@@ -51,6 +65,21 @@ class Bar:
     expected: float
     high: float
     most: float
+
+    @classmethod
+    def exact(cls, value: float, most: float) -> Self:
+        """The bar of a value that is no range, such as a measured one."""
+        return cls(value, value, value, most)
+
+    def drawn(self, width: int, marks: BarMarks) -> str:
+        """The bar in so many characters: solid up to the low bound, light up to the high one."""
+        low, expected, high = (
+            round(width * value / self.most) if self.most else 0 for value in (self.low, self.expected, self.high)
+        )
+        letters = [marks.solid] * low + [marks.light] * (high - low)
+        if low < expected <= high:
+            letters[expected - 1] = marks.stroke
+        return "".join(letters) or (marks.stroke if self.high else "")
 
 
 Cell: TypeAlias = str | float | Link | Toned | Bar | None
@@ -104,6 +133,11 @@ class TextTable:
     def is_right(self, number: int) -> bool:
         """Whether a column is aligned to the right: it is one of `right`, or has nothing but numbers."""
         return number in self.right or all(isinstance(row[number], int | float) for row in self.rows)
+
+    @property
+    def has_ranges(self) -> bool:
+        """Whether one of its bars is a range, and needs a legend."""
+        return any(isinstance(cell, Bar) and cell.low < cell.high for row in self.rows for cell in row)
 
 
 @dataclass(frozen=True, slots=True)

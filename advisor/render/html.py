@@ -205,9 +205,22 @@ def _cell(column: tuple[str, str], cell: blocks.Cell) -> str:
 def _shown(cell: blocks.Cell) -> str:
     if isinstance(cell, blocks.Link):
         return f'<a href="{escape(cell.path)}">{_escaped(cell.text)}</a>'
+    if isinstance(cell, blocks.Bar):
+        return _bar(cell)
     if isinstance(cell, blocks.Toned):
         return f'<span class="severity-{cell.tone}">{_escaped(cell.text)}</span>'
     return _escaped(blocks.plain(cell))
+
+
+def _bar(bar: blocks.Bar) -> str:
+    """A bar as a picture; its numbers stand beside it."""
+    low, expected, high = (100 * value / bar.most if bar.most else 0.0 for value in (bar.low, bar.expected, bar.high))
+    parts = [("low", 0.0, low), ("high", low, high - low)]
+    parts += [("expected", expected - 0.5, 1.0)] if low < high else []
+    drawn = "".join(
+        f'<rect class="read-bar-{part}" x="{x:.1f}" width="{width:.1f}" height="10"/>' for part, x, width in parts
+    )
+    return f'<svg class="read-bar" viewBox="0 0 101 10" preserveAspectRatio="none" aria-hidden="true">{drawn}</svg>'
 
 
 def _escaped(text: str) -> str:

@@ -11,6 +11,9 @@ from advisor.render import blocks
 _MARKUP = re.compile(r"[\\`*\[\]|~]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])|#(?=#*$)")
 """Marks of CommonMark and GFM, entities, underscores that do not lie within a word, and what ends a heading."""
 
+_MARKS, _BAR = blocks.BarMarks(), 24
+"""A bar's marks, and its longest in characters: as code it has the same width in each row."""
+
 
 def markdown(document: blocks.TextDocument) -> str:
     """The title, and every block; folded ones are left out."""
@@ -30,13 +33,7 @@ def _parts(block: blocks.Block) -> Iterator[str]:
         case blocks.Details() if block.lines:
             yield "\n".join(f"- {label}: {inline(blocks.plain(line))}" for label, line in block.lines)
         case blocks.TextTable() if block.rows:
-            marks = ["---:" if block.is_right(number) else "---" for number in range(len(block.columns))]
-            rows = (
-                _row(map(inline, block.columns)),
-                _row(marks),
-                *(_row(inline(blocks.plain(cell)) for cell in row) for row in block.rows),
-            )
-            yield "\n".join(rows)
+            yield from _table(block)
         case blocks.Pasted():
             yield _fenced(block.text, block.language)
         case blocks.Card():
@@ -46,6 +43,21 @@ def _parts(block: blocks.Block) -> Iterator[str]:
                 yield from _parts(inner)
         case blocks.Folded() | blocks.Instructions() | blocks.Details() | blocks.TextTable():
             pass
+
+
+def _table(table: blocks.TextTable) -> Iterator[str]:
+    """The table, and what its bars mean."""
+    marks = ["---:" if table.is_right(number) else "---" for number in range(len(table.columns))]
+    yield "\n".join((_row(map(inline, table.columns)), _row(marks), *(_row(map(_cell, row)) for row in table.rows)))
+    if table.has_ranges:
+        yield _MARKS.legend
+
+
+def _cell(cell: blocks.Cell) -> str:
+    if isinstance(cell, blocks.Bar):
+        drawn = cell.drawn(_BAR, _MARKS)
+        return f"`{drawn}`" if drawn else ""
+    return inline(blocks.plain(cell))
 
 
 def _row(cells: Iterable[str]) -> str:

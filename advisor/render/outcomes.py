@@ -83,7 +83,9 @@ def _details(outcome: Outcome) -> Iterator[tuple[str, str]]:
         error = "" if outcome.error is None else f", off by {_signed(outcome.error)}"
         yield "measured", f"{_compared(outcome.measured)}{error}"
     yield from (("worse", _compared(worse)) for worse in outcome.harm)
-    if outcome.harm:
+    if outcome.taken_back_at is not None:
+        yield "taken back", moment(outcome.taken_back_at)
+    elif outcome.harm:
         for changed in outcome.changes:
             yield from (("take back", statement(sql)) for sql in changed.undo)
             if changed.undo_config and not changed.undo:

@@ -158,10 +158,9 @@ def _table(table: blocks.TextTable, out: Console, width: int) -> RenderableType:
         written.add_column(title, overflow="fold", justify="right" if table.is_right(number) else "left")
     for row in table.rows:
         written.add_row(*(_cell(row[number], out, room) for number in shown))
-    if not drawn:
+    if not drawn or not table.has_ranges:
         return written
-    solid, light, stroke = _marks(out)
-    return Group(written, _words(f"{solid} at least, {stroke} expected, {light} at most", "dim"))
+    return Group(written, _words(_marks(out).legend, "dim"))
 
 
 def _width(table: blocks.TextTable, number: int) -> int:
@@ -172,21 +171,9 @@ def _width(table: blocks.TextTable, number: int) -> int:
 
 def _cell(cell: blocks.Cell, out: Console, room: int) -> Text:
     if isinstance(cell, blocks.Bar):
-        return _bar(cell, out, room)
+        return Text(cell.drawn(room, _marks(out)), no_wrap=True)
     return _words(blocks.plain(cell), _TONES[cell.tone] if isinstance(cell, blocks.Toned) else "")
 
 
-def _bar(bar: blocks.Bar, out: Console, width: int) -> Text:
-    """Solid up to the low bound, light up to the high one, with a stroke at what is expected."""
-    solid, light, stroke = _marks(out)
-    low, expected, high = (
-        round(width * value / bar.most) if bar.most else 0 for value in (bar.low, bar.expected, bar.high)
-    )
-    marks = [solid] * low + [light] * (high - low)
-    if low < expected <= high:
-        marks[expected - 1] = stroke
-    return Text("".join(marks) or (stroke if bar.high else ""), no_wrap=True)
-
-
-def _marks(out: Console) -> tuple[str, str, str]:
-    return ("#", "-", "|") if out.options.ascii_only else ("█", "░", "│")
+def _marks(out: Console) -> blocks.BarMarks:
+    return blocks.BarMarks("#", "-", "|") if out.options.ascii_only else blocks.BarMarks()

@@ -37,6 +37,7 @@ from tests.waiting import DEADLINE, wait_for
 
 COMMANDS = (
     *("serve", "advise", "record", "grade", "check", "curve", "whatif", "lru", "fleet", "upgrade"),
+    *("history", "receipt"),
     *("rules list", "rules show", "rules test"),
 )
 PASSWORD = "correct-horse-9"
@@ -82,7 +83,9 @@ def test_help_shows_examples_that_stand_on_lines_of_their_own_and_the_exit_codes
     done = here(*command, "--help")
     assert done.exit_code == 0
     assert re.search(r"^ +Examples:\n( +innodb-advisor \w+ .*\n)+", done.stdout, re.MULTILINE)
-    assert re.search(r"^ +Exit codes:\n +0 +done\n +1 +.*\n +2 +.*\n +130 +", done.stdout, re.MULTILINE)
+    assert re.search(
+        r"^ +Exit codes:\n +0 +done\n +1 +.*\n.*\n +2 +.*\n +3 +.*\n +4 +.*\n +130 +", done.stdout, re.MULTILINE
+    )
     assert "\\b" not in done.stdout
     assert here(*command, "-h").stdout == done.stdout
 

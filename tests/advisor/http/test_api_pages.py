@@ -78,6 +78,7 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
         *(
             "GET /advise",
             "GET /advise/{fingerprint}",
+            "GET /advise/{fingerprint}/receipt",
             "GET /history",
             "GET /rules",
             "GET /rules/{rule_id}",
@@ -99,6 +100,7 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
     assert sorted(ids) == [
         *("advise", "curve", "events", "finding", "healthz", "history", "metrics", "overview", "readyz"),
         *(
+            "receipt",
             "reload",
             "rule",
             "rules",

@@ -91,6 +91,7 @@ def test_harm_that_was_told_stays_told_if_the_change_is_taken_back_before_the_po
     _, [ended] = _played(load, ledger, _steady, 1)
     assert isinstance(ended, Outcome)
     assert (ended.harm, ended.result) == (harmful.harm, Result.UNPROMISED)
+    assert ended.taken_back_at == ended.closed_at == load.history[-1].at
     assert ended.why == f"it did harm; then {PCT} was taken back before it could be measured"
 
 
@@ -173,6 +174,24 @@ def test_a_change_that_is_taken_back_before_it_is_measured_is_not_comparable(loa
     [closed] = entries
     assert isinstance(closed, Outcome)
     assert (closed.result, ledger.open, ledger.before) == (Result.NOT_COMPARABLE, (), {})
+
+
+def test_a_measured_change_knows_when_it_is_taken_back(load: Load) -> None:
+    ledger, _ = _played(load, Ledger(), _steady, HOUR)
+    load.settings[PCT] = "95"
+    ledger, _ = _played(load, ledger, _steady, HOUR + 2)
+    load.settings[PCT] = "60"  # another value is not the one of before
+    ledger, _ = _played(load, ledger, _steady, HOUR + 2)
+    assert [outcome.taken_back_at for outcome in ledger.outcomes.values()] == [None, None]
+    load.settings[PCT] = "95"
+    ledger, entries = _played(load, ledger, _steady, 1)
+    assert [outcome.taken_back_at for outcome in ledger.outcomes.values()] == [None, load.history[-1].at, None]
+    assert {entry.kind for entry in entries} == {"outcome", "baseline"}
+
+
+def test_an_outcome_has_the_servers_version(load: Load) -> None:
+    [opened] = _changed(load, _steady, _steady, ticks=1)
+    assert opened.server == str(load.history[-1].server)
 
 
 def test_a_second_change_before_the_first_is_measured_joins_it(load: Load) -> None:
