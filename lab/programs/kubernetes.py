@@ -88,6 +88,15 @@ class Kubernetes:
         query = {"fieldValidation": "Strict", "fieldManager": "lab", "force": "true"}
         return self._ask("PATCH", self.path(manifest, namespace), query, manifest, "application/apply-patch+yaml")
 
+    def patch(self, path: str, change: Manifest | Sequence[Manifest], **query: str) -> Manifest:
+        """Patch an object, strictly, as kubectl patch does: a list is a JSON patch, another object a merge patch.
+
+        Raises:
+            ApiRefusal: A test of the patch fails, or the object would be invalid.
+        """
+        content = "application/merge-patch+json" if isinstance(change, Mapping) else "application/json-patch+json"
+        return self._ask("PATCH", path, {"fieldValidation": "Strict", **query}, change, content)
+
     def path(self, manifest: Manifest, namespace: str | None = None) -> str:
         """The path of an object.
 
@@ -121,7 +130,12 @@ class Kubernetes:
         return ready and not node["spec"].get("taints")
 
     def _ask(
-        self, method: str, path: str, query: Mapping[str, str], body: Manifest | None = None, content: str = _JSON
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        body: Manifest | Sequence[Manifest] | None = None,
+        content: str = _JSON,
     ) -> Manifest:
         answer = httpx.request(
             method,

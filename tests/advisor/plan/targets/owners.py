@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from advisor.contract.plan import TargetName
 from advisor.contract.settings import SETTINGS, SettingValue
 from advisor.plan.targets.target import SettingLine
 from exporter.server import Server, identify
@@ -38,10 +39,6 @@ ADVISED = sorted(
     }
 )
 """Every setting that a rule can advise."""
-VALUES: Mapping[str, tuple[SettingValue, SettingValue]] = {
-    "text": ("OFF", "ON"),
-    "number": (1048576.0, 2097152.0),
-}
 
 
 def advised(server: Server) -> list[SettingLine]:
@@ -50,13 +47,22 @@ def advised(server: Server) -> list[SettingLine]:
     lines = []
     for setting in present:
         words = setting.words_on(server)
-        before, after = (words[0], words[-1]) if words else VALUES[setting.kind]
+        least = setting.minimum_on(server) or 0
+        before, after = (words[0], words[-1]) if words else (float(least), float(2 * least + 1))
         lines.append(SettingLine(setting.name, before, after, setting.dynamic_on(server)))
     return lines
 
 
-SHARED = REPOSITORY.parent / "shared" / "crds"
+MANIFESTS = Path(__file__).parent / "manifests"
+SERVERS: Mapping[TargetName, Server] = {"mariadb-operator": MARIADB, "terraform": RDS, "crossplane": RDS}
 
 
-def crd(name: str) -> Path:
-    return SHARED / f"{name}.yaml"
+def server_of(name: TargetName) -> Server:
+    """A server that an owner can have."""
+    return SERVERS.get(name, MYSQL)
+
+
+def manifest(name: TargetName) -> str:
+    """A manifest of an owner, with lines of its own."""
+    [path] = MANIFESTS.glob(f"{name}.*")
+    return path.read_text(encoding="utf-8")

@@ -9,7 +9,6 @@ import pytest
 from advisor.contract.plan import Applied, TargetName
 from advisor.plan.targets import TARGETS
 from advisor.plan.targets.target import MemorySize, PlanRefused
-from exporter.server import Server
 from tests.advisor.plan.targets.owners import (
     CLOUD_SQL,
     LOAD,
@@ -20,14 +19,10 @@ from tests.advisor.plan.targets.owners import (
     POOL,
     RDS,
     advised,
+    server_of,
 )
 
-SERVERS: dict[TargetName, Server] = {"mariadb-operator": MARIADB, "terraform": RDS, "crossplane": RDS}
 GI = 1 << 30
-
-
-def server_of(name: TargetName) -> Server:
-    return SERVERS.get(name, MYSQL)
 
 
 def test_every_name_of_the_contract_is_an_owner() -> None:
