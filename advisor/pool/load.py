@@ -35,6 +35,9 @@ class _Grid:
         fewest: Pages in the pool that a table has at least.
         longest: Logarithm of seconds.
         merged: Logarithm of how often a page is asked for while it stays: pages on one side of it have one fate.
+        hottest: The same for a pool that fills: pages beyond it come back at once.
+        finer: Groups for each step of that logarithm there.
+        steepest: Exponent that the rates of popular pages may be raised to.
     """
 
     reach: float = 3.6
@@ -48,6 +51,9 @@ class _Grid:
     fewest: float = 0.5
     longest: float = 30.0
     merged: int = 4
+    hottest: int = 12
+    finer: int = 2
+    steepest: float = 4.0
 
 
 _GRID = _Grid()
@@ -112,10 +118,36 @@ class SmoothLoad:
 
     def merged(self) -> tuple[Pages, ...]:
         """All pages in a few groups, the most popular first."""
-        lives = self.state.old_seconds + self.state.young_seconds
+        return self._merged(self.groups, _GRID.merged, 1)
+
+    def filling(self, accesses: float) -> tuple[Pages, ...]:
+        """The same for a pool that fills: in more groups, and asked for so many times a second in all.
+
+        The popular pages are always in the pool, so that today's reads do not tell how often they are asked for, and
+        the far end of the distribution is a guess. All accesses were counted: they say how steep it is beyond the pages
+        that are asked for once while they stay.
+        """
+        once = 1.0 / self._lives
+
+        def groups(exponent: float) -> list[Pages]:
+            return [
+                Pages(pages, once * (rate / once) ** exponent if rate > once else rate) for pages, rate in self.groups
+            ]
+
+        def error(exponent: float) -> float:
+            return math.fsum(pages * rate for pages, rate in groups(exponent)) / accesses - 1.0
+
+        return self._merged(groups(root(error, 0.0, _GRID.steepest, _GRID.close)), _GRID.hottest, _GRID.finer)
+
+    @property
+    def _lives(self) -> float:
+        """Seconds that a page stays if nothing asks for it."""
+        return self.state.old_seconds + self.state.young_seconds
+
+    def _merged(self, groups: Sequence[Pages], hottest: int, finer: int) -> tuple[Pages, ...]:
         merged: dict[int, tuple[float, float]] = {}
-        for pages, rate in self.groups:
-            number = min(max(round(math.log(rate * lives)), -_GRID.merged), _GRID.merged)
+        for pages, rate in groups:
+            number = min(max(round(finer * math.log(rate * self._lives)), -finer * _GRID.merged), finer * hottest)
             had, asked = merged.get(number, (0.0, 0.0))
             merged[number] = had + pages, asked + pages * rate
         return tuple(Pages(pages, asked / pages) for _, (pages, asked) in sorted(merged.items(), reverse=True))

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from advisor.contract.recommendation import Evidence, tidy, tidy_or_none
 from advisor.contract.templates import duration
 from advisor.contract.upgrade import Cause, NotForetold, OptionLine, UpgradeEffect
+from advisor.pool.dump import DUMP_PCT, IO_CAPACITY, SWITCHES, THROTTLED, DumpLoad
 from advisor.upgrade.upgrade import Upgrade, shown
 
-IO_CAPACITY, DUMP_PCT = "innodb_io_capacity", "innodb_buffer_pool_dump_pct"
-_SWITCHES = ("innodb_buffer_pool_dump_at_shutdown", "innodb_buffer_pool_load_at_startup")
-_THROTTLED = "load_throttled_by_io_capacity"
 _MANUAL = "https://dev.mysql.com/doc/refman/8.4/en/innodb-preload-buffer-pool.html"
 
 
@@ -30,24 +29,6 @@ class _Bounds:
 _BOUNDS = _Bounds()
 
 
-@dataclass(frozen=True, slots=True)
-class DumpLoad:
-    """The warm-up of a version.
-
-    Attributes:
-        share: Of the LRU list, from its head, that a dump brings back; 0 where one of the two is switched off.
-        pages_per_second: That the load is throttled to beside writes; None where it is not.
-    """
-
-    share: float
-    pages_per_second: float | None
-
-    def seconds(self, list_pages: float, read_seconds: float | None) -> float | None:
-        """Of the load, which reads page after page; None where only the disk limits it, whose time is not known."""
-        page = max(read_seconds or 0.0, 1.0 / self.pages_per_second if self.pages_per_second else 0.0)
-        return self.share * list_pages * page or None
-
-
 def warm_up(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
     """Pages that a restart brings back, and the seconds of their load."""
     before, after = _warm_up(upgrade, after=False), _warm_up(upgrade, after=True)
@@ -62,15 +43,7 @@ def warm_up(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
 
 def _warm_up(upgrade: Upgrade, *, after: bool) -> DumpLoad | None:
     """None where a setting is not known."""
-    server = upgrade.after if after else upgrade.before
-    switches = [upgrade.value(name, after=after) for name in _SWITCHES]
-    io_capacity, pct = (upgrade.number(name, after=after) for name in (IO_CAPACITY, DUMP_PCT))
-    if None in switches or io_capacity is None:
-        return None
-    dumped = 1.0 if pct is None else pct / 100.0  # a server without the setting dumps all: MySQL 5.6
-    return DumpLoad(
-        dumped if all(switch == "ON" for switch in switches) else 0.0, io_capacity if server.has(_THROTTLED) else None
-    )
+    return DumpLoad.of(upgrade.after if after else upgrade.before, partial(upgrade.value, after=after))
 
 
 def _kept(
@@ -80,7 +53,7 @@ def _kept(
     now, then = (max(0.0, young - warm_up.share * list_pages) for warm_up in (before, after))
     if abs(then - now) < _BOUNDS.least_pages:
         return
-    name = next((name for name in (*_SWITCHES, DUMP_PCT) if upgrade.settings[name].moves), DUMP_PCT)
+    name = next((name for name in (*SWITCHES, DUMP_PCT) if upgrade.settings[name].moves), DUMP_PCT)
     setting = upgrade.settings[name]
     worse = then > now
     line = OptionLine(
@@ -140,7 +113,7 @@ def _loaded(
     )
     yield UpgradeEffect(
         cause=Cause.DEFAULT if before.pages_per_second and throttled else Cause.BEHAVIOUR,
-        name=IO_CAPACITY if before.pages_per_second and throttled else _THROTTLED,
+        name=IO_CAPACITY if before.pages_per_second and throttled else THROTTLED,
         from_=shown(setting.before),
         to=shown(setting.after),
         summary=f"After a restart the load of the dump reads {speed} beside writes"

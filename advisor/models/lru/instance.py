@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from advisor.models.lru.list import LruList
 from advisor.models.lru.popularity import PageGroup
-from advisor.models.lru.runs import NOTHING
+from advisor.models.lru.runs import NOTHING, Run
 from advisor.models.lru.scenario import Pool
 from exporter.midpoint import MINIMUM_LENGTH, MINIMUM_YOUNG, RATIO_DIVISOR, TOLERANCE, old_ratio
 
@@ -153,6 +153,52 @@ class Instance:
             self.free += at_once
             pages -= at_once
             self.balance()
+
+    def make_room(self, pages: float, now: float) -> None:
+        """Evict as many pages as the read of ``pages`` needs; the midpoint follows later."""
+        while pages > NOTHING:
+            self.refill(now)
+            room = self.room
+            if room <= NOTHING:
+                if pages * 2 < self.list.old_pages:
+                    self.list.evict(pages)
+                    self.clock += pages
+                    return
+                self.evict(pages)
+                room = pages
+            taken = min(pages, room)
+            self.free -= taken
+            pages -= taken
+
+    def load(self, object_: str, pages: Sequence[float], done: float, part: float, now: float) -> float:
+        """Read a part of a dump, as far as its pages are not there yet; the pages read.
+
+        Args:
+            object_: The object.
+            pages: In the dump, of each of its groups.
+            done: Share of these that was loaded before.
+            part: Share to load.
+            now: Time, ms.
+        """
+        present = [0.0] * len(pages)
+        for run in self.list.runs(object_):
+            present = [had + run.pages * share for had, share in zip(present, run.shares, strict=True)]
+        groups = self.groups[object_]
+        # Lookups have read as large a share of what is not loaded yet as of what is not in the dump.
+        absent = [
+            part * dumped * min(1.0, max(0.0, group.pages - there) / max(group.pages - done * dumped, NOTHING))
+            for dumped, there, group in zip(pages, present, groups, strict=True)
+        ]
+        read = math.fsum(absent)
+        if read <= NOTHING:
+            return 0.0
+        self.make_room(read, now)
+        span = (min(group.lo for group in groups), max(group.hi for group in groups))
+        shares = tuple(number / read for number in absent)
+        run = Run(object_, shares, span, read, order=0, access=(now, 0.0), stamp=(self.clock, 0.0))
+        (self.list.put_at_midpoint if self.sublists else self.list.put_at_head)([run])
+        self.balance()
+        return read
 
     def balance(self) -> None:
         """Move the midpoint to within its tolerance (buf_LRU_old_adjust_len, buf_LRU_old_init)."""

@@ -117,7 +117,7 @@ class LookupPass:
         evicted_before = at.clock > 0
         # Half of the slice's evictions have happened when the average page is accessed.
         early = sum(self._missed(present, asked)) / 2
-        self._make_room(early, now)
+        at.make_room(early, now)
         present = moved = [0.0] * len(self.sizes)
         access = 0.0  # a sum over the pages moved
         runs = lru.runs(self.object)
@@ -132,7 +132,7 @@ class LookupPass:
         missed = self._missed(present, asked)
         still_present = list(map(add, present, missed))
         at.counts.read += sum(missed)
-        self._make_room(sum(missed) - early, now)
+        at.make_room(sum(missed) - early, now)
         self._put(missed, self._again(rates, lasts), moved, access, now)
         at.balance()
         return still_present
@@ -207,23 +207,6 @@ class LookupPass:
             return []
         shares = (1.0,) if len(pages) == 1 else tuple(map(mul, pages, repeat(1 / total)))
         return [Run(self.object, shares, self.span, total, order=0, access=(access, 0.0), stamp=(self.at.clock, 0.0))]
-
-    def _make_room(self, pages: float, now: float) -> None:
-        """Evict as many pages as the read of ``pages`` needs; the midpoint follows at the end of the slice."""
-        at = self.at
-        while pages > NOTHING:
-            at.refill(now)
-            room = at.room
-            if room <= NOTHING:
-                if pages * 2 < at.list.old_pages:
-                    at.list.evict(pages)
-                    at.clock += pages
-                    return
-                at.evict(pages)
-                room = pages
-            taken = min(pages, room)
-            at.free -= taken
-            pages -= taken
 
     def _promoted(self, run: Run, now: float) -> float:
         """Share of a run's pages that move to the head when accessed."""

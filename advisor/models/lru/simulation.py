@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from advisor.models.lru.instance import EXTENT, FRAGMENTS, Instance, PageCounts, TooManySteps
 from advisor.models.lru.lookups import LookupPass
 from advisor.models.lru.popularity import PageGroup, Pages, chances, groups
+from advisor.models.lru.runs import NOTHING
 from advisor.models.lru.scanning import ScanPass
 from advisor.models.lru.scenario import Pass, Points, Pool, Repeat, Scan, Scenario, Step
 
@@ -78,11 +79,39 @@ class Simulation:
         held = [(instance.count, *instance.list.pages_of(object_)) for instance in self.instances]
         return sum(count * young for count, young, _ in held), sum(count * old for count, _, old in held)
 
+    def dump(self, share: float) -> dict[str, list[float]]:
+        """Pages of each object in each of its groups, in a dump of a share of the lists, from their heads."""
+        dump = {name: [0.0] * len(groups) for name, groups in self._groups.items()}
+        for instance in self.instances:
+            left = share * instance.list.pages
+            for layer in (*instance.list.young, *instance.list.old):
+                part = min(1.0, left / layer.pages) if layer.pages > NOTHING else 0.0
+                left -= part * layer.pages
+                for run in layer.runs:
+                    pages = instance.count * part * run.pages
+                    dump[run.object] = [had + pages * of for had, of in zip(dump[run.object], run.shares, strict=True)]
+        return dump
+
+    def load(self, dump: Mapping[str, Sequence[float]], done: float, part: float) -> float:
+        """Read a part of a dump; the pages read.
+
+        Args:
+            dump: As of ``dump``. Pages that lookups or scans have read are there already.
+            done: Share of it that was loaded before.
+            part: Share of it to load.
+        """
+        return math.fsum(
+            instance.count
+            * instance.load(name, [instance.shares[name] * number for number in pages], done, part, self._now)
+            for instance in self.instances
+            for name, pages in dump.items()
+        )
+
     def run(self) -> None:
         """Do all steps. Raises TooManySteps where they take more than they may."""
         try:
             for step in self._scenario.steps:
-                self.passes += self._do(step)
+                self.passes += self.do(step)
         except TooManySteps:
             done = max(self._simulated / len(self.instances), 1.0)
             wanted = self._most_steps * max(self._scenario.passes / done, 1.0)
@@ -91,9 +120,10 @@ class Simulation:
                 f" core; {self._most_steps:,.0f} steps are allowed"
             ) from None
 
-    def _do(self, step: Step) -> Iterator[Pass]:
+    def do(self, step: Step) -> Iterator[Pass]:
+        """Do a step, as far as its passes are asked for."""
         if isinstance(step, Repeat):
-            yield from self._rounds(step.repeat, lambda _: [pass_ for inner in step.steps for pass_ in self._do(inner)])
+            yield from self._rounds(step.repeat, lambda _: [pass_ for inner in step.steps for pass_ in self.do(inner)])
             return
         self._step += 1
         if isinstance(step, Scan):

@@ -151,12 +151,12 @@ def run(workload: Workload, pool: Pool, then: tuple[Settings, Workload] | None =
 
 def passes_of(workload: Workload) -> int:
     """The number of passes in the rounds, lookups included."""
-    return ROUNDS * len(_round(workload))
+    return ROUNDS * len(round_of(workload))
 
 
 def rates(workload: Workload, passes: Sequence[Pass]) -> Rates:
     """The rates over the last rounds of a scenario of this workload."""
-    last = passes[len(passes) - LAST_ROUNDS * len(_round(workload)) :]
+    last = passes[len(passes) - LAST_ROUNDS * len(round_of(workload)) :]
     sharers = {scan.name: scan.sharers for scan in workload.scans}
     per_pass, scans, made_young = {}, 0.0, 0.0
     for name, rate in workload.scans_per_second.items():
@@ -216,11 +216,11 @@ def _set(pct: int) -> Set:
 
 
 def _rounds(workload: Workload) -> list[Step]:
-    steps = _round(workload)
+    steps = round_of(workload)
     return [Repeat(repeat=ROUNDS, steps=tuple(steps))] if steps else []
 
 
-def _round(workload: Workload) -> list[Step]:
+def round_of(workload: Workload) -> list[Step]:
     """The scans in the order of their start, each after the accesses since the scan before."""
     length = workload.round_seconds
     begins = sorted((begin, place) for place in range(len(workload.scans)) for begin in _begins(workload, place))

@@ -1,0 +1,411 @@
+"""A pool that fills again after a restart, or after a failover to a server whose pool is cold.
+
+The load stays as it was watched. So the simulation that explains the full pool (advisor/models/lru) fills an empty one:
+until the first eviction a pool with c pages holds the c pages that were asked for last, and its reads are those of the
+miss curve there. A dump brings the head of today's list back, page after page, while lookups and scans go on.
+
+Hits are the share of the visits to leaf pages, and of the pages of scans, that find their page in the pool. Page gets
+would not do: most of them are of pages that are always there, so that a cold pool finds most of them, too.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
+
+from advisor.contract.plan import ColdStart
+from advisor.contract.recommendation import Number, tidy
+from advisor.models.lru.popularity import Pages
+from advisor.models.lru.scenario import Points, Scan, Scenario, Step
+from advisor.models.lru.simulation import LONGEST, Simulation
+from advisor.models.lru.workload import LOOKED_UP, OTHER, Workload, rates, round_of, run
+from advisor.observe.window import Window
+from advisor.pool.dump import DUMP_PCT, IO_CAPACITY, DumpLoad
+from advisor.pool.errors import ACCEPTED_ERROR, Unanswerable, answerable
+from advisor.pool.model import PoolModel
+from advisor.pool.search import root
+from advisor.pool.settings import POOL_SIZE
+from exporter.collectors.status import STATUS
+
+_OWN_SESSIONS = 2.0
+"""That the sidecar is connected by; one of them runs the statement that counts them."""
+NEARLY, WARM = 0.9, 0.99
+"""Shares of today's hits that a pool is nearly warm with, and warm."""
+SMOOTHED = 5.0
+"""Seconds that reads are averaged over at least: beside scans, a whole round of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """How finely the filling is worked out, and how far.
+
+    Attributes:
+        first: Of the time to fill the pool: length of the first step.
+        longer: Of the time so far: length of a later one.
+        asked: Share of the pages that are asked for, where the pool holds all of them: then it counts as filled.
+        slowest, quickest: Logarithms of the seconds to fill a pool.
+        longest: Times the time to fill the pool: one that is not warm by then is not known to become so.
+        again: Times the seconds after which it is looked whether the pool is warm, until it is looked again.
+        shown: Points of the reads that are told.
+    """
+
+    first: float = 0.02
+    longer: float = 0.08
+    asked: float = 0.9
+    quickest: float = -10.0
+    slowest: float = 25.0
+    longest: int = 12
+    again: float = 1.25
+    shown: int = 24
+
+
+_STEPS = _Steps()
+
+
+@dataclass(frozen=True, slots=True)
+class _Errors:
+    """How far cold starts were off.
+
+    Attributes:
+        pages: Share of the pages.
+        minutes: Share of the minutes.
+        alike: Times as far where no smooth popularity explains today's reads.
+        closed: Share of the sessions that run: from there on a load is as fast as its waits let it.
+    """
+
+    pages: float = 0.2
+    minutes: float = 0.25
+    alike: float = 2.0
+    closed: float = 0.5
+
+
+_ERRORS = _Errors()
+
+
+class FillingPoint(NamedTuple):
+    """A moment of a pool that fills.
+
+    Attributes:
+        seconds: Since the start.
+        asked: Visits until then.
+        read: Pages read until then.
+    """
+
+    seconds: float
+    asked: float
+    read: float
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """A pool that fills; ``points`` ascend."""
+
+    points: list[FillingPoint]
+
+    def at(self, seconds: float) -> FillingPoint:
+        """The point at a time, between two of them; the last one beyond it."""
+        number = bisect.bisect(self.points, (seconds,))
+        if number in (0, len(self.points)):
+            return self.points[min(number, len(self.points) - 1)]
+        before, after = self.points[number - 1 : number + 1]
+        part = (seconds - before.seconds) / (after.seconds - before.seconds)
+        return FillingPoint(*(a + part * (b - a) for a, b in zip(before, after, strict=True)))
+
+    def warm(self, most_missed: float, smoothed: float) -> float | None:
+        """Seconds until no larger share of the visits is read, over ``smoothed`` seconds; None where it is not seen."""
+        for begin in self.points:
+            if begin.seconds + smoothed > self.points[-1].seconds:
+                return None
+            end = self.at(begin.seconds + smoothed)
+            if end.read - begin.read <= most_missed * (end.asked - begin.asked):
+                return begin.seconds + smoothed / 2.0 if begin.seconds else 0.0
+        return None
+
+    def shown(self, until: float) -> Iterator[tuple[Number, Number]]:
+        """Points of time up to then, and the reads a second since the one before."""
+        before = self.points[0]
+        for number in range(1, _STEPS.shown + 1):
+            after = self.at(until * (number / _STEPS.shown) ** 2)  # reads change most at the begin
+            if round(after.seconds, 1) > round(before.seconds, 1):
+                rate = (after.read - before.read) / (after.seconds - before.seconds)
+                yield tidy(round(after.seconds, 1)), tidy(round(rate, 1))
+                before = after
+
+
+@dataclass(frozen=True, slots=True)
+class _Sessions:
+    """The sessions of a load, and how fast they are beside reads that they wait for.
+
+    Attributes:
+        running: On average.
+        connected: At most.
+        read_seconds: Time of a read.
+    """
+
+    running: float
+    connected: float
+    read_seconds: float
+
+    @classmethod
+    def of(cls, window: Window, read_seconds: float | None) -> Self | None:
+        """Those of a window, without the sidecar's own; None where they are not known."""
+        seen = [status for snapshot in window.snapshots if (status := snapshot[STATUS])]
+        own = 1.0 + window.latest.server.has("event_scheduler_running")
+        running = [status["threads_running"] - own for status in seen if "threads_running" in status]
+        connected = [status["threads_connected"] - _OWN_SESSIONS for status in seen if "threads_connected" in status]
+        if not running or not connected or read_seconds is None:
+            return None
+        return cls(max(0.0, math.fsum(running) / len(running)), max(*connected, 1.0), read_seconds)
+
+    @property
+    def closed(self) -> bool:
+        """Whether most of them always run: such a load is as fast as its waits let it."""
+        return self.running >= _ERRORS.closed * self.connected
+
+    def slower(self, more_reads: float, *, closed: bool) -> float:
+        """Times as long as today for the same work.
+
+        Args:
+            more_reads: A second, beyond today's.
+            closed: Whether a session asks for more only when it has its answer. Else the load has its own pace, which
+                it keeps while sessions are left.
+        """
+        waits = max(0.0, more_reads) * self.read_seconds
+        if closed:
+            return 1.0 + waits / max(self.running, 1.0)
+        return max(1.0, (self.running + waits) / max(self.connected, self.running))
+
+
+def cold_starts(model: PoolModel, *, pool_bytes: float | None = None, member: str = "") -> tuple[ColdStart, ...]:
+    """A restart with the part of the pool's dump that the server is set to, without a dump, and with all of it.
+
+    Args:
+        model: Of the window of the server whose load comes: of the server itself, or of the one that fails.
+        pool_bytes: Size of the pool after the start; None for today's.
+        member: Whose pool it is, for the reader.
+
+    Raises:
+        Unanswerable: The evidence is not enough, or time is over.
+    """
+    with answerable():
+        restart = Restart.of(model, pool_bytes)
+        return tuple(restart.cold_start(load, dump, member) for load, dump in _loads(model))
+
+
+def _loads(model: PoolModel) -> Iterator[tuple[DumpLoad, str]]:
+    """The ways to restart, in words."""
+    own = DumpLoad.of(model.window.latest.server, model.facts.setting.get)
+    pages_per_second = None if own is None else own.pages_per_second
+    if own is not None and 0.0 < own.share < 1.0:
+        yield own, f"{100.0 * own.share:.0f} % of the pool, as {DUMP_PCT} is set"
+    yield DumpLoad(0.0, pages_per_second), "nothing"
+    yield DumpLoad(1.0, pages_per_second), "all of the pool"
+
+
+@dataclass(frozen=True)
+class Restart:
+    """A restart under the load that was watched.
+
+    Attributes:
+        full: The simulation of today's pool, as it is shut down.
+        list_pages: In today's list.
+        workload: Scans and lookups.
+        scenario: The empty pool, and what is asked for.
+        today: Pages read a second, as measured.
+        off: Of these, those that the simulation does not read.
+        asked: Visits to leaf pages, and pages of scans, a second.
+        fills: Seconds until the pool is full, about.
+        read_seconds: Time of a read; None where not known.
+        sessions: None where not known.
+        likely: Whether smooth popularity and the scans explain today's reads.
+        check_time: Called between two steps; an exception from it ends the work.
+    """
+
+    full: Simulation
+    list_pages: float
+    workload: Workload
+    scenario: Scenario
+    today: float
+    off: float
+    asked: float
+    fills: float
+    read_seconds: float | None
+    sessions: _Sessions | None
+    likely: bool
+    check_time: Callable[[], None]
+
+    @classmethod
+    def of(cls, model: PoolModel, pool_bytes: float | None = None) -> Self:
+        """The restart with a pool of so many bytes; None for today's.
+
+        Raises:
+            Unanswerable: The evidence is not enough.
+            TooManySteps: It takes too long.
+        """
+        evidence, load = model.sizes.evidence, model.sizes.load
+        scanned, smooth, read_seconds = load.scanned, load.smooth, model.facts.machine.read_seconds_per_read
+        lookups = smooth.filling(evidence.accesses) if smooth else load.lookups[0]
+        workload = replace(scanned.workload, lookups=lookups)
+        if not workload.asked and not workload.scans:
+            raise Unanswerable("pool.gets", "nothing was asked for while the server was watched")
+        full = run(workload, scanned.pool)
+        off = evidence.reads - rates(workload, full.passes).read
+        settings = {**scanned.settings, POOL_SIZE: pool_bytes or evidence.pool_bytes}
+        empty = scanned.on(scanned.server, settings, scanned.pool.instances, scanned.scans)
+        fills = _fills(lookups, float(empty.pool.pages)) if lookups else workload.round_seconds
+        then = replace(empty.workload, lookups=lookups, least_seconds=0.0 if workload.scans else fills)
+        others = Scan(scan=OTHER, pages=max(1, workload.other_pages, then.other_pages))
+        return cls(
+            full,
+            math.fsum(instance.count * instance.list.pages for instance in full.instances),
+            then,
+            Scenario(pool=empty.pool, steps=(others, *round_of(then))),
+            evidence.reads,
+            off,
+            evidence.accesses + workload.scanned,
+            fills,
+            read_seconds,
+            _Sessions.of(model.window, read_seconds),
+            smooth is not None and abs(off) <= ACCEPTED_ERROR * evidence.reads,
+            model.check_time,
+        )
+
+    def most_missed(self, hits: float) -> float:
+        """Share of the visits that is read with a share of today's hits."""
+        return 1.0 - hits * (1.0 - self.today / self.asked)
+
+    @property
+    def smoothed(self) -> float:
+        """Seconds that reads are averaged over."""
+        return max(SMOOTHED, self.workload.round_seconds if self.workload.scans else 0.0)
+
+    def cold_start(self, load: DumpLoad, dump: str, member: str = "") -> ColdStart:
+        """One way to restart; ``dump`` says which in words."""
+        closed = self.sessions is not None and self.sessions.closed
+        likely = self.filling(load, closed=closed)
+        fillings = [likely, self.filling(load, closed=not closed)] if self.sessions else [likely]
+        known = not load.share or load.seconds_of_page(self.read_seconds) > 0.0
+        errors = 1.0 if self.likely else _ERRORS.alike
+        warm = [likely.warm(self.most_missed(hits), self.smoothed) for hits in (WARM, NEARLY)]
+        until = max(next((second for second in warm if second is not None), math.inf), self.smoothed)
+        pages = likely.at(until).read
+
+        def minutes(hits: float) -> tuple[Number | None, Number | None, Number | None]:
+            warm = [filling.warm(self.most_missed(hits), self.smoothed) for filling in fillings]
+            seconds = [second for second in warm if second is not None]
+            if not known or warm[0] is None:
+                return None, None, None
+            error = min(1.0, _ERRORS.minutes * errors)
+            high = tidy((1.0 + error) * max(seconds) / 60.0) if len(seconds) == len(warm) else None
+            return tidy(warm[0] / 60.0), tidy((1.0 - error) * min(seconds) / 60.0), high
+
+        to_90, to_99 = minutes(NEARLY), minutes(WARM)
+        return ColdStart(
+            member=member,
+            dump=dump,
+            pages=tidy(round(pages)),
+            pages_low=tidy(round(max(0.0, 1.0 - _ERRORS.pages * errors) * pages)),
+            pages_high=tidy(round((1.0 + _ERRORS.pages * errors) * pages)),
+            minutes_to_90=to_90[0],
+            minutes_to_90_low=to_90[1],
+            minutes_to_90_high=to_90[2],
+            minutes_to_99=to_99[0],
+            minutes_to_99_low=to_99[1],
+            minutes_to_99_high=to_99[2],
+            reads=tuple(likely.shown(until)),
+            limited_by=self._limited_by(load),
+        )
+
+    def _limited_by(self, load: DumpLoad) -> str:
+        read = "" if self.read_seconds is None else f", {1000.0 * self.read_seconds:.2g} ms a read as measured"
+        if load.share and load.pages_per_second and 1.0 / load.pages_per_second > (self.read_seconds or 0.0):
+            dump = f", and the load of the dump at {load.pages_per_second:,.0f} pages a second by {IO_CAPACITY}"
+        else:
+            dump = f", and the load of the dump by the disk{read}" if load.share else ""
+        if self.sessions is not None and self.sessions.closed:
+            return f"the disk{read}: the sessions wait for it{dump}"
+        return f"the load's own pace{dump}"
+
+    def filling(self, load: DumpLoad, *, closed: bool) -> Filling:
+        """The reads of the pool that fills.
+
+        Args:
+            load: Of the dump.
+            closed: Whether the load is as fast as its waits let it.
+
+        Raises:
+            TooManySteps: It takes too long.
+        """
+        filling, looked = Filling([FillingPoint(0.0, 0.0, 0.0)]), self.smoothed
+        for point in self._points(load, closed=closed):
+            filling.points.append(point)
+            if point.seconds > _STEPS.again * looked:
+                looked = point.seconds
+                if filling.warm(self.most_missed(WARM), self.smoothed) is not None:
+                    break
+        return filling
+
+    def _points(self, load: DumpLoad, *, closed: bool) -> Iterator[FillingPoint]:
+        simulation = Simulation(self.scenario, LONGEST, {LOOKED_UP: self.workload.lookups})
+        dump = self.full.dump(load.share) if load.share else {}
+        page_seconds, slower, done = load.seconds_of_page(self.read_seconds), 1.0, 0.0
+        load_seconds = page_seconds * load.share * self.list_pages
+        at = asked = read = 0.0
+        for seconds, step in self._steps():
+            self.check_time()
+            lasts = slower * seconds
+            part = min(1.0 - done, lasts / load_seconds if load_seconds else 1.0) if dump else 0.0
+            if part > 0.0 and seconds:
+                read += simulation.load(dump, done, part)
+                done += part
+            missed = math.fsum(pass_.pages_read for pass_ in simulation.do(step))
+            if seconds:
+                missed = max(0.0, missed + self.off * seconds)
+                if self.sessions is not None:
+                    slower = self.sessions.slower(missed / seconds - self.today, closed=closed)
+            at, asked, read = at + slower * seconds, asked + self.asked * seconds, read + missed
+            yield FillingPoint(at, asked, read)
+
+    def _steps(self) -> Iterator[tuple[float, Step]]:
+        """What is asked for, with its seconds at today's pace."""
+        elapsed = 0.0
+        if self.workload.other_pages:
+            yield 0.0, Scan(scan=OTHER, pages=self.workload.other_pages)
+        longest = _STEPS.longest * max(self.fills, self.workload.round_seconds)
+        while elapsed < longest:
+            for step in round_of(self.workload):
+                if isinstance(step, Points):
+                    for piece in _pieces(step, elapsed, self.fills):
+                        yield piece.seconds, piece
+                        elapsed += piece.seconds
+                elif isinstance(step, Scan):
+                    seconds = step.seconds + step.gap_seconds
+                    yield seconds, step
+                    elapsed += seconds
+
+
+def _pieces(step: Points, elapsed: float, fills: float) -> Iterator[Points]:
+    """The parts of some lookups that begin so many seconds after the start: short ones at first."""
+    begin = 0.0
+    while begin < step.seconds:
+        longest = max(_STEPS.first * fills, _STEPS.longer * (elapsed + begin))
+        left = step.seconds - begin
+        parts = math.ceil(left / longest)
+        seconds = left / parts
+        accesses = max(1, round(step.accesses * seconds / step.seconds))
+        yield step.model_copy(update={"accesses": accesses, "seconds": seconds})
+        begin = step.seconds if parts == 1 else begin + seconds
+
+
+def _fills(lookups: Sequence[Pages], pages: float) -> float:
+    """Seconds until lookups have asked for as many pages as the pool has, or for most of their own."""
+    most = min(pages, _STEPS.asked * math.fsum(group.pages for group in lookups))
+
+    def off(logarithm: float) -> float:
+        seconds = math.exp(logarithm)
+        return math.fsum(-group.pages * math.expm1(-group.rate * seconds) for group in lookups) - most
+
+    return math.exp(root(off, _STEPS.quickest, _STEPS.slowest, 0.01))
