@@ -33,13 +33,13 @@ def main(  # noqa: PLR0917 - one argument an option
     fresh: bool,  # noqa: FBT001
     listing: bool,  # noqa: FBT001
 ) -> None:
-    """Reproduce the published experiments, prove the rules, measure curves, warm-ups and upgrades, on real servers.
+    """Repeat published experiments, prove rules, measure curves, warm-ups, cold starts and upgrades, on real servers.
 
     Runs all parts, or the chosen ones. The records go to lab/records; `python -m tools.docs` makes docs/experiments.md,
-    docs/proofs.md, docs/miss-curve.md, docs/upgrade.md and their pictures from them. Ctrl-C stops the servers and keeps
-    the finished parts; the same command continues from there.
+    docs/proofs.md, docs/miss-curve.md, docs/cold-start.md, docs/upgrade.md and their pictures from them. Ctrl-C stops
+    the servers and keeps the finished parts; the same command continues from there.
 
-    Measurements of the curves and the upgrades stay in the cache: each run predicts anew from them.
+    Measurements of the curves, the cold starts and the upgrades stay in the cache: each run predicts anew from them.
 
     A part that needs idle cores is skipped, with a message, while they are busy.
 

@@ -46,6 +46,7 @@ from exporter.sampling import metrics
 from lab import fleet_report, steady
 from lab.bench import report as bench
 from lab.bench.registry import BENCHMARKS
+from lab.curves import cold_starts_report as cold_starts
 from lab.curves import report as curves
 from lab.curves import warm_ups_report as warm_ups
 from lab.experiments import report as experiments
@@ -66,6 +67,7 @@ EXPERIMENTS = ROOT / "docs" / "experiments.md"
 PROOFS = ROOT / "docs" / "proofs.md"
 WRITING = ROOT / "docs" / "writing-rules.md"
 CURVES = ROOT / "docs" / "miss-curve.md"
+COLD_STARTS = ROOT / "docs" / "cold-start.md"
 UPGRADES = ROOT / "docs" / "upgrade.md"
 HTTP = ROOT / "docs" / "http-api.md"
 MAN = ROOT / "docs" / "man" / f"{man.NAME}.1"
@@ -273,6 +275,7 @@ _PARTS: dict[str, Callable[[], str]] = {
     "curves": curves.verdicts,
     "jobs": curves.jobs,
     "workloads": curves.sections,
+    "fillings": cold_starts.measured,
 }
 
 
@@ -283,7 +286,7 @@ def with_parts(source: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
-    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COMMANDS, HTTP, FLEET)
+    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COLD_STARTS, COMMANDS, HTTP, FLEET)
     contents = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
     contents[UPGRADES] = _MADE_FROM_RECORDS + upgrades.page()
     contents[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()

@@ -46,22 +46,23 @@ class Distribution:
     choose: Callable[[random.Random, int, int], list[Lookup]]
 
 
-_RANKED = list(range(PAGES))
-"""The pages of the table from the most popular to the least: anywhere in the table."""
-random.Random(f"items {PAGES}").shuffle(_RANKED)
+def _ranked(table: str, pages: int) -> list[int]:
+    """The pages of a table from the most popular to the least: anywhere in the table."""
+    ranked = list(range(pages))
+    random.Random(f"{table} {pages}").shuffle(ranked)
+    return ranked
 
 
-def _zipf(skew: float) -> Callable[[random.Random, int, int], list[Lookup]]:
-    weights = list(itertools.accumulate((rank + 1) ** -skew for rank in range(PAGES)))
+def _zipf(skew: float, table: str = "items", pages: int = PAGES) -> Callable[[random.Random, int, int], list[Lookup]]:
+    ranked = _ranked(table, pages)
+    weights = list(itertools.accumulate((rank + 1) ** -skew for rank in range(pages)))
+    return lambda chooser, _, times: [(table, page) for page in chooser.choices(ranked, cum_weights=weights, k=times)]
+
+
+def _hot_spot(table: str = "items", pages: int = PAGES) -> Callable[[random.Random, int, int], list[Lookup]]:
+    ranked, hot = _ranked(table, pages), pages // 5
     return lambda chooser, _, times: [
-        ("items", page) for page in chooser.choices(_RANKED, cum_weights=weights, k=times)
-    ]
-
-
-def _hot_spot(chooser: random.Random, _: int, times: int) -> list[Lookup]:
-    hot = PAGES // 5
-    return [
-        ("items", _RANKED[chooser.randrange(hot) if chooser.random() < 0.8 else chooser.randrange(hot, PAGES)])
+        (table, ranked[chooser.randrange(hot) if chooser.random() < 0.8 else chooser.randrange(hot, pages)])
         for _ in range(times)
     ]
 
@@ -89,7 +90,7 @@ DISTRIBUTIONS: Sequence[Distribution] = (
     Distribution("zipf-0.6", "Zipf's law, exponent 0.6", _ITEMS, _zipf(0.6)),
     Distribution("zipf-0.9", "Zipf's law, exponent 0.9", _ITEMS, _zipf(0.9)),
     Distribution("zipf-1.2", "Zipf's law, exponent 1.2", _ITEMS, _zipf(1.2)),
-    Distribution("hot-spot", "80 % of the lookups on 20 % of the pages", _ITEMS, _hot_spot),
+    Distribution("hot-spot", "80 % of the lookups on 20 % of the pages", _ITEMS, _hot_spot()),
     Distribution(
         "two-tables",
         "70 % of the lookups on a quarter of the pages, which is a table of its own",
@@ -98,7 +99,14 @@ DISTRIBUTIONS: Sequence[Distribution] = (
     ),
     Distribution("drifting", "90 % of the lookups on a tenth of the pages, which moves on", _ITEMS, _drifting),
 )
-_BY_NAME = {distribution.name: distribution for distribution in DISTRIBUTIONS}
+STOCK, STOCK_PAGES = "stock", 49_152
+"""A table of 768 MiB, for pools that are large beside the pages of the server itself."""
+_STOCK = {STOCK: STOCK_PAGES}
+LARGE_DISTRIBUTIONS: Sequence[Distribution] = (
+    Distribution("zipf-0.9-large", "Zipf's law, exponent 0.9", _STOCK, _zipf(0.9, STOCK, STOCK_PAGES)),
+    Distribution("hot-spot-large", "80 % of the lookups on 20 % of the pages", _STOCK, _hot_spot(STOCK, STOCK_PAGES)),
+)
+_BY_NAME = {distribution.name: distribution for distribution in (*DISTRIBUTIONS, *LARGE_DISTRIBUTIONS)}
 
 
 # The kinds of loads. Their representations are part of the digests of measurements. `dataset` names the data of a load,

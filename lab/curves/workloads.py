@@ -13,6 +13,8 @@ from pathlib import Path
 from lab.curves.loads import (
     DISTRIBUTIONS,
     PAGES,
+    STOCK,
+    STOCK_PAGES,
     SYSBENCH,
     YCSB_RECORDS,
     CurveLoad,
@@ -40,6 +42,8 @@ OPTIONS = {
 innodb_old_blocks_time too."""
 SCANNED, SCANNED_PAGES = "report", 2_048
 """The table that is scanned beside a load."""
+LONG_SCANNED, LONG_SCANNED_PAGES = "archive", 8_192
+"""The one that is scanned beside lookups of the large table: no old sublist of its pool holds it."""
 _MADE = 1
 """Raise it when the data change."""
 
@@ -73,6 +77,7 @@ DATASETS: Mapping[str, Dataset] = {
         sysbench.SCHEMA, 44, lambda server: sysbench.prepare(server, "oltp_read_write", threads=2, **SYSBENCH)
     ),
     "items": Dataset(SCHEMA, 60, partial(_make_pages, pages={"items": PAGES})),
+    STOCK: Dataset(SCHEMA, 256, partial(_make_pages, pages={STOCK: STOCK_PAGES, LONG_SCANNED: LONG_SCANNED_PAGES})),
     "hot-and-cold": Dataset(SCHEMA, 60, partial(_make_pages, pages={"hot": PAGES // 4, "cold": PAGES - PAGES // 4})),
 }
 
