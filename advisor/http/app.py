@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
-from advisor.http import advice, documents, history, metrics, model, pages, receipt, rules, state, upgrade
+from advisor.http import advice, documents, history, metrics, model, pages, receipt, rules, silence, state, upgrade
 from advisor.http.foundation import Background, application
 from advisor.http.metrics import Exposed
 from advisor.render import html
@@ -37,6 +37,7 @@ def create(service: Service, exposition: Exposition | None = None, background: S
     app.include_router(receipt.router)
     app.include_router(history.router)
     app.include_router(rules.router)
+    app.include_router(silence.router)
     app.include_router(documents.rules, responses=documents.examples_of(service.rules.rules[0]))
     app.include_router(documents.runbooks)
     app.include_router(state.router)

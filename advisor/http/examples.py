@@ -25,8 +25,8 @@ from advisor.rules.check import Rule
 
 _READ: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text(encoding="utf-8"))
 METRICS: str = _READ["metrics"]
-OVERVIEW, RELOADED, RULES, SNAPSHOT, WHAT_IF, SWEEP, SETTINGS = (
-    _READ[name] for name in ("overview", "reloaded", "rules", "snapshot", "what_if", "sweep", "settings")
+OVERVIEW, RELOADED, RULES, SILENCE, SNAPSHOT, WHAT_IF, SWEEP, SETTINGS = (
+    _READ[name] for name in ("overview", "reloaded", "rules", "silence", "snapshot", "what_if", "sweep", "settings")
 )
 EVENTS, SERIES, STATE = (_READ[name] for name in ("events", "series", "state"))
 _ADVICE = _READ["advice"]
