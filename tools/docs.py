@@ -56,7 +56,7 @@ from lab.outcomes import report as outcomes
 from lab.proofs import report as proofs
 from lab.reports import markdown
 from lab.upgrades import report as upgrades
-from tools import generated, man
+from tools import generated, man, practice
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
@@ -316,6 +316,7 @@ def links(page: str) -> list[str]:
 def write() -> None:
     """Bring all of it up to date."""
     generated.write(documents(), PAGES)
+    practice.write()
     experiments.draw()
     curves.draw()
 

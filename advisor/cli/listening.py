@@ -1,4 +1,4 @@
-"""The port of `serve` and `fleet --listen`: taken, logged, and served by an application behind the guard."""
+"""The port of `serve`, `fleet` and `mcp`: taken, logged, and served by an application behind the guard."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from advisor.cli.fleet import fleet
 from advisor.cli.grade import grade
 from advisor.cli.history import history
 from advisor.cli.lru import lru
+from advisor.cli.mcp import mcp
 from advisor.cli.output import INTERRUPTED, Unusable, epilog
 from advisor.cli.receipt import receipt
 from advisor.cli.record import record
@@ -101,6 +102,7 @@ for command in (
     grade,
     history,
     lru,
+    mcp,
     receipt,
     record,
     rules,

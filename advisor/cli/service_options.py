@@ -72,16 +72,20 @@ def _external_url_option(service: str, example: str, purpose: str) -> Decorator:
     )
 
 
-_ALLOWED_HOST_OPTION = click.option(
-    "--allowed-host",
-    "allowed_hosts",
-    multiple=True,
-    type=host_name,
-    envvar=ALLOWED_VARIABLE,
-    metavar="NAME",
-    help="A name under which browsers may ask for this service, beside addresses, names without a dot, this machine's "
-    f"own name and the host of --external-url; may be repeated. ${ALLOWED_VARIABLE} has several, with blanks.",
-)
+def _allowed_host_option(own: str) -> Decorator:
+    return click.option(
+        "--allowed-host",
+        "allowed_hosts",
+        multiple=True,
+        type=host_name,
+        envvar=ALLOWED_VARIABLE,
+        metavar="NAME",
+        help="A name under which browsers may ask for this service, beside addresses, names without a dot, this "
+        f"machine's own name{own}; may be repeated. ${ALLOWED_VARIABLE} has several, with blanks.",
+    )
+
+
+_ALLOWED_HOST_OPTION = _allowed_host_option(" and the host of --external-url")
 link_options = option_group(
     "addresses",
     Addresses,
@@ -101,6 +105,13 @@ fleet_link_options = option_group(
     _external_url_option("the service", "https://fleet.example.com", "alerts"),
     _ALLOWED_HOST_OPTION,
 )
+
+
+def _without_links(allowed_hosts: tuple[str, ...]) -> Addresses:
+    return Addresses(None, allowed_hosts=allowed_hosts)
+
+
+allowed_host_options = option_group("addresses", _without_links, _allowed_host_option(""))
 
 
 @dataclass(frozen=True, slots=True)

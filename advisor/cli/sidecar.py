@@ -16,6 +16,8 @@ from advisor.cli.output import Unusable
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from advisor.outgoing.settings import ClientSettings
+
     Answer = TypeVar("Answer", bound=BaseModel)
 
 _VARIABLE = "INNODB_ADVISOR_URL_CONFIG"
@@ -36,6 +38,17 @@ class SidecarOptions:
     url: str
     config: Path | None
 
+    def settings(self) -> ClientSettings:
+        """Login, TLS and the limit for a request. Raises FileError where the configuration cannot be used."""
+        from advisor.files import yaml_file
+        from advisor.outgoing.settings import HttpConfig, client_settings
+
+        logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
+        document = None if self.config is None else yaml_file.read(self.config, HttpConfig, _SHAPE)
+        settings = client_settings(document, encrypted=self.url.startswith("https:"))
+        has_timeout = document is not None and "timeout" in document.content.model_fields_set
+        return settings if has_timeout else settings.lasting(_SECONDS)
+
     def ask(self, path: str, answer: type[Answer], content: str | None = None) -> Answer:
         """The sidecar's answer.
 
@@ -52,17 +65,10 @@ class SidecarOptions:
 
         from pydantic import ValidationError
 
-        from advisor.files import yaml_file
-        from advisor.outgoing.settings import HttpConfig, client_settings
         from advisor.outgoing.sidecar import SidecarError, ask
 
-        document = None if self.config is None else yaml_file.read(self.config, HttpConfig, _SHAPE)
-        settings = client_settings(document, encrypted=self.url.startswith("https:"))
-        if document is None or "timeout" not in document.content.model_fields_set:
-            settings = settings.lasting(_SECONDS)
-        logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
         try:
-            return answer.model_validate_json(asyncio.run(ask(self.url, path, settings, content)))
+            return answer.model_validate_json(asyncio.run(ask(self.url, path, self.settings(), content)))
         except SidecarError as error:
             raise Unusable(f"{self.url}: {error}") from error
         except ValidationError as error:

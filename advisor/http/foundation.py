@@ -11,6 +11,7 @@ from typing import Annotated, Any
 from anyio import to_thread
 from fastapi import Depends, FastAPI, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.applications import Starlette
 from starlette.middleware.gzip import GZipMiddleware
 
 from advisor.advice.service import LONGEST_WINDOW, Service
@@ -27,7 +28,7 @@ _COMPRESSED = 1024
 _THREADS = 2
 """That answer requests. Each more would take the interpreter lock from the event loop, and make nothing faster."""
 
-Application = FastAPI
+Application = Starlette
 Background = Callable[[], Coroutine[Any, Any, None]]
 
 

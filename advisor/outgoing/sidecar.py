@@ -1,4 +1,4 @@
-"""Questions to a running sidecar: one request, and its JSON or the sentence that it refuses with."""
+"""Questions to a running sidecar: one request, and its answer or the sentence that it refuses with."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from advisor.outgoing import connections
 from advisor.outgoing.connections import Connections
 from advisor.outgoing.settings import ClientSettings
 
+JSON, YAML = "application/json", "application/yaml"
 _MOST_BYTES = 16 << 20
 """Of an answer. The advice on a server with a thousand findings has 3 MiB."""
 
@@ -28,22 +29,25 @@ class SidecarError(Exception):
         self.status = status
 
 
-async def ask(url: str, path: str, settings: ClientSettings, content: str | None = None) -> str:
-    """The JSON that a sidecar answers.
+async def ask(
+    url: str, path: str, settings: ClientSettings, content: str | None = None, *, accept: str = JSON, form: str = YAML
+) -> str:
+    """The text that a sidecar answers.
 
     Args:
         url: Of the sidecar's page, without a slash at its end.
         path: From there, with its query.
         settings: Login, TLS and the limit for the request.
         content: A body, which makes it a POST.
+        accept: The media type of the answer.
+        form: That of the body.
 
     Raises:
         SidecarError: There is no answer, or it is an error.
     """
     pool = Connections(lambda: settings)
     method, body = ("GET", None) if content is None else ("POST", content.encode())
-    headers = [("Accept", "application/json")]
-    headers += [] if content is None else [("Content-Type", "application/yaml")]
+    headers = [("Accept", accept), *(() if content is None else (("Content-Type", form),))]
     try:
         # A timeout limits each step, and an answer that drips has many steps.
         async with asyncio.timeout(settings.timeout), pool.request(method, url + path, headers, body) as answer:

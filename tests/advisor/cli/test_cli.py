@@ -36,7 +36,7 @@ from tests.advisor.conftest import Run, Spawn
 from tests.waiting import DEADLINE, wait_for
 
 COMMANDS = (
-    *("serve", "advise", "record", "grade", "check", "curve", "whatif", "lru", "fleet", "upgrade"),
+    *("serve", "advise", "record", "grade", "check", "curve", "whatif", "lru", "fleet", "upgrade", "mcp"),
     *("history", "receipt"),
     *("rules list", "rules show", "rules test"),
 )

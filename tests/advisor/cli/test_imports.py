@@ -16,7 +16,7 @@ from tests.advisor.sidecar import environment
 
 HTTP = {"fastapi", "starlette", "uvicorn"}
 SERVER = {"aiomysql", "pymysql", "cryptography"}
-HEAVY = {*HTTP, *SERVER, "pydantic", "ruamel", "cel_expr_python", "rich", "matplotlib"}
+HEAVY = {*HTTP, *SERVER, "mcp", "pydantic", "ruamel", "cel_expr_python", "rich", "matplotlib"}
 """What takes a tenth of a second, and is not needed by all."""
 SCAN = capture(RECORDING)
 CURVED = capture("mysql-9.7/change-buffer-off-resident")
@@ -28,6 +28,7 @@ NEEDED: Sequence[tuple[list[object], set[str]]] = [
     (["--help"], set()),
     (["serve", "--help"], set()),
     (["fleet", "--help"], set()),
+    (["mcp", "--help"], set()),
     (["rules", "list", "--json"], {"pydantic", "ruamel", "cel_expr_python"}),
     (["rules", "list"], {"pydantic", "ruamel", "cel_expr_python", "rich"}),
     (["lru", SCENARIO, "--json"], {"pydantic", "ruamel"}),

@@ -1,0 +1,178 @@
+"""`mcp`: the tools for agents, over stdio or HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from advisor.cli import logs, parameters
+from advisor.cli.options import SOURCE, SetupOptions, SourceOptions, named_source, option_group, setup_options
+from advisor.cli.output import Unusable, epilog
+from advisor.cli.reading import optional_reading_options
+from advisor.cli.service_options import Addresses, AlertingOptions, allowed_host_options, web_config_option
+from advisor.cli.sidecar import SidecarOptions, optional_sidecar_options
+
+if TYPE_CHECKING:
+    from advisor.fleet.reading import ReadingOptions
+    from advisor.http.foundation import Application
+    from advisor.mcp.standing import StandingSource
+
+_EVERY_SECONDS = 300.0
+"""Time between two readings of a fleet, as `fleet --listen` has it."""
+
+
+def _where(
+    dsn: str | None, defaults_file: Path | None, password_file: Path | None, recording: Path | None
+) -> functools.partial[SourceOptions]:
+    """Named when it is asked for: a service elsewhere, or a fleet, has no one server here."""
+    return functools.partial(named_source, dsn, defaults_file, password_file, recording)
+
+
+@click.command(
+    epilog=epilog(
+        "mcp --url http://127.0.0.1:9747",
+        "mcp --recording docs/practice/shop.jsonl.gz",
+        "mcp --defaults-file ~/.my.cnf",
+        "mcp --prometheus http://prometheus:9090 --selector 'cluster=\"eu\"'",
+        "mcp --url https://advisor.example.com/db1 --url-config login.yml --listen :9750 --web-config web.yml",
+    )
+)
+@optional_sidecar_options
+@option_group("where", _where, *SOURCE)
+@optional_reading_options
+@setup_options
+@click.option(
+    "--listen",
+    type=parameters.address,
+    metavar="HOST:PORT",
+    help="Serve streamable HTTP at /mcp there, instead of standard input and output; :9750 is every address of this "
+    "machine.",
+)
+@web_config_option("TLS and logins for --listen")
+@allowed_host_options
+def mcp(
+    *,
+    sidecar: SidecarOptions | None,
+    where: functools.partial[SourceOptions],
+    reading: ReadingOptions | None,
+    setup: SetupOptions,
+    listen: tuple[str, int] | None,
+    web_config: Path | None,
+    addresses: Addresses,
+) -> None:
+    """Serve tools for agents: findings, plans, what became of them (Model Context Protocol).
+
+    An agent lists findings, asks the models, makes the patch for the owner of a setting, forecasts an upgrade, and
+    reads what came of a change. Every tool only reads; none takes SQL. Answers are bounded, and come in pages.
+
+    It answers from a running service (--url), from a server that it watches itself, from a recording, or from a
+    Prometheus for a whole fleet. It speaks over standard input and output, as agents start it, or with --listen over
+    HTTP. It needs the extra `mcp`: pip install 'innodb-advisor[mcp]'.
+    """
+    if importlib.util.find_spec("mcp") is None:
+        raise Unusable("`mcp` needs the SDK of the Model Context Protocol: pip install 'innodb-advisor[mcp]'")
+    if (any(where.args), sidecar is not None, reading is not None).count(True) > 1:
+        raise click.UsageError("--url, --prometheus, and a server or a recording do not go together: name one")
+    logs.begin(logging.INFO if listen else logging.WARNING)
+    with contextlib.ExitStack() as opened:
+        if sidecar is not None:
+            source = _elsewhere(sidecar)
+        elif reading is not None:
+            source = _fleet(reading, setup)
+        else:
+            source = opened.enter_context(_here(where(), setup))
+        _serve(source, listen, web_config, addresses)
+
+
+def _serve(
+    source: StandingSource, listen: tuple[str, int] | None, web_config: Path | None, addresses: Addresses
+) -> None:
+    """Serve until the client ends it, or with a port until a signal does.
+
+    Raises:
+        click.UsageError, Unusable, FileError: The address or the web configuration cannot be used.
+    """
+    import asyncio
+
+    from advisor.cli import listening
+    from advisor.http.web_settings import WebSettings
+    from advisor.mcp import application
+
+    server = application.create(source)
+    if listen is None:
+        asyncio.run(server.run_stdio_async())
+        return
+    web = None if web_config is None else WebSettings(web_config)
+    listening.serve(listen, web, addresses, lambda _scheme, _port: application.over_http(server))
+
+
+def _elsewhere(sidecar: SidecarOptions) -> StandingSource:
+    """A service at a URL. Raises FileError."""
+    from advisor.mcp.endpoint import RemoteEndpoint
+    from advisor.mcp.standing import RemoteSource
+
+    return RemoteSource(RemoteEndpoint(sidecar.url, sidecar.settings()))
+
+
+def _fleet(reading: ReadingOptions, setup: SetupOptions) -> StandingSource:
+    """The servers that a Prometheus knows. Raises FileError."""
+    from dataclasses import replace
+
+    from advisor.contract.upgrade import FleetUpgrade
+    from advisor.fleet.client import QueryError
+    from advisor.fleet.progress import Progress
+    from advisor.fleet.reading import UnknownServer, read
+    from advisor.fleet.upgrades import read_upgrades
+    from advisor.fleet.watch import FleetWatch
+    from advisor.http import fleet as service
+    from advisor.mcp import standing
+    from advisor.mcp.endpoint import NotAnswered
+    from advisor.upgrade.target import UpgradeRefused
+
+    logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
+    rules, _ = setup.load()
+    watch = FleetWatch(lambda progress: read(reading, rules.rule_set, progress), _EVERY_SECONDS)
+
+    async def upgrades(to: str, server: str) -> FleetUpgrade:
+        try:
+            return await read_upgrades(replace(reading, server=server, shard=None), to, rules.rule_set, Progress())
+        except (QueryError, UnknownServer, UpgradeRefused) as error:
+            raise NotAnswered(str(error)) from error
+
+    return standing.fleet(service.create(watch, rules, [rules.run]), watch, upgrades)
+
+
+@contextlib.contextmanager
+def _here(where: SourceOptions, setup: SetupOptions) -> Iterator[StandingSource]:
+    """A recording, or a server that is watched as `serve` does. Raises FileError, RecordingError."""
+    from advisor.cli.serve import composed
+    from advisor.mcp import standing
+
+    with composed(
+        where=where,
+        setup=setup,
+        addresses=Addresses(None),
+        alerting=AlertingOptions((), None, 0.0, None),
+        **_AS_SERVE,
+    ) as (_, compose):
+        app: Application = compose("http", 0)
+        yield standing.sidecar(app)
+
+
+_AS_SERVE: dict[str, Any] = {
+    "interval": 10.0,
+    "history_seconds": 3600.0,
+    "statement_timeout": 5.0,
+    "collect_lru_pages": False,
+    "collect_lru_pages_anyway": False,
+    "state_dir": None,
+    "compat": None,
+}
+"""The defaults of `serve`. It keeps no state: the running sidecar of --url has that."""

@@ -1,0 +1,220 @@
+"""The answers of tools that have a form of their own: lists of servers and of findings, a finding, and curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from advisor.contract.fleet import FleetFinding
+from advisor.contract.recommendation import (
+    Action,
+    Alternative,
+    Change,
+    Effect,
+    Evidence,
+    Frozen,
+    Number,
+    Recommendation,
+    Severity,
+    Trend,
+)
+from advisor.ledger.entry import Outcome
+from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside
+from advisor.pool.curve import ExpectedReads, MissCurve
+from advisor.render.phrases import moment
+
+
+class WatchedServer(Frozen):
+    """A server that questions can be asked about."""
+
+    name: str = Field(description="What the other tools take as ``server``.")
+    version: str | None = Field(None, description="Flavour and version; null where not known.")
+    source: str = Field(description="What is known of it, and from where.")
+    problem: str | None = Field(None, description="Why nothing new is known of it.")
+    at: float | None = Field(None, description="Time of the newest snapshot, Unix seconds.")
+    findings: Mapping[Severity, int] = Field({}, description="Findings by severity.")
+
+
+class ServerList(Frozen):
+    """The servers that questions can be asked about."""
+
+    servers: tuple[WatchedServer, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class FindingLine(Frozen):
+    """A finding in short; get_finding has all of it."""
+
+    server: str
+    fingerprint: str
+    rule: str
+    severity: Severity
+    subject: Mapping[str, str] = {}
+    summary: str = ""
+    settings: Mapping[str, Number | str] = Field({}, description="The values that it proposes.")
+    actions: int = Field(0, description="What else it proposes: an index to add.")
+    read_bytes_saved_per_second: Number | None = None
+    trend: Trend | None = None
+    since: float | None = Field(None, description="When it began, Unix seconds.")
+
+
+class FindingList(Frozen):
+    """The findings, the worst first."""
+
+    at: float = Field(description="The newest snapshot's time, Unix seconds.")
+    blind: int = Field(description="Rules that could not be judged: explain_silence has them.")
+    set_aside: int = Field(0, description="Findings that are suppressed or overruled: explain_silence has them.")
+    findings: tuple[FindingLine, ...]
+
+
+class FindingAnswer(Frozen):
+    """A finding: what to change, what it rests on, and what became of it before."""
+
+    server: str
+    fingerprint: str
+    rule: str = Field(description="The resource innodb-advisor://rules/{rule} says why it is a problem.")
+    severity: Severity
+    state: Literal["standing", "suppressed or overruled", "gone"]
+    reason: str = Field("", description="Why it is set aside, or since when it is gone and because of what.")
+    subject: Mapping[str, str] = {}
+    summary: str = ""
+    confidence: Number | None = None
+    effect: Effect | None = Field(None, description="Null where the advice is not about a quantity.")
+    cost: Effect | None = None
+    others: Effect | None = Field(None, description="Reads of everything that the change is not made for.")
+    watched_seconds: Number | None = Field(None, description="Length of the window that it was judged over.")
+    since: Number | None = Field(None, description="When it began, Unix seconds.")
+    trend: Trend | None = Field(None, description="The newest minutes beside the whole window.")
+    changes: tuple[Change, ...] = Field((), description="All of them together, with the statements and the way back.")
+    actions: tuple[Action, ...] = Field((), description="What to do that is no setting.")
+    evidence: tuple[Evidence, ...] = ()
+    alternatives: tuple[Alternative, ...] = Field((), description="Other changes that help too.")
+    outcomes: tuple[Outcome, ...] = Field((), description="Of changes that it asked for, the newest first.")
+    notes: tuple[str, ...] = ()
+
+
+class TableReads(Frozen):
+    """Pages read a second of a table, by anything but full scans, with each size of the buffer pool."""
+
+    subject: Mapping[str, str]
+    pages_read_per_second: Mapping[str, Number] = Field(description="By multiple of today's size.")
+
+
+class SizeReads(Frozen):
+    """Pages read a second with a size of the buffer pool."""
+
+    times: Number = Field(description="Multiple of today's size.")
+    bytes: Number = Field(description="innodb_buffer_pool_size.")
+    pages_read_per_second: ExpectedReads
+    scan_pages_read_per_second: Number = Field(0, description="The part that full scans cause.")
+
+
+class CurveAnswer(Frozen):
+    """The pages read a second with buffer pools of other sizes."""
+
+    server: str
+    at: float = Field(description="The newest snapshot's time, Unix seconds.")
+    watched_seconds: float
+    pool_bytes: Number = Field(description="innodb_buffer_pool_size today.")
+    pages_read_per_second: Number = Field(description="Today, as measured.")
+    notes: tuple[str, ...] = Field(description="What the answer rests on, and what it cannot see.")
+    sizes: tuple[SizeReads, ...] = Field(description="Ascending; today's is among them.")
+    tables: tuple[TableReads, ...] = Field(description="The most read first.")
+
+
+def finding_answer(server: str, finding: GradedRecommendation | GradedSetAside | GoneFinding) -> FindingAnswer:
+    """A finding as `/advise/{fingerprint}` of its sidecar answers."""
+    match finding:
+        case GradedSetAside():
+            return _answer(server, finding.recommendation, finding.outcomes, finding.reason)
+        case GoneFinding():
+            gone = "not seen now" if finding.resolved_at is None else f"gone since {moment(finding.resolved_at)}"
+            return FindingAnswer(
+                server=server,
+                fingerprint=finding.fingerprint,
+                rule=finding.rule,
+                severity=finding.severity,
+                state="gone",
+                reason=f"{gone}: {finding.because}",
+                subject=finding.subject,
+                summary=finding.summary,
+                since=finding.first_seen,
+                outcomes=finding.outcomes,
+            )
+        case GradedRecommendation():
+            return _answer(server, finding, finding.outcomes, "")
+
+
+def _answer(server: str, finding: Recommendation, outcomes: tuple[Outcome, ...], aside: str) -> FindingAnswer:
+    return FindingAnswer(
+        server=server,
+        fingerprint=finding.fingerprint,
+        rule=finding.rule,
+        severity=finding.severity,
+        state="suppressed or overruled" if aside else "standing",
+        reason=aside,
+        subject=finding.subject,
+        summary=finding.summary,
+        confidence=finding.confidence,
+        effect=finding.effect,
+        cost=finding.cost,
+        others=finding.others,
+        watched_seconds=finding.watched_seconds,
+        since=finding.since,
+        trend=finding.trend,
+        changes=finding.changes,
+        actions=finding.actions,
+        evidence=finding.evidence,
+        alternatives=finding.alternatives,
+        outcomes=outcomes,
+    )
+
+
+def fleet_finding_answer(finding: FleetFinding) -> FindingAnswer:
+    """A finding as a fleet's report has it."""
+    page = () if finding.page_url is None else (f"its sidecar's page: {finding.page_url}",)
+    return FindingAnswer(
+        server=finding.server,
+        fingerprint=finding.fingerprint,
+        rule=finding.rule,
+        severity=finding.severity,
+        state="standing",
+        subject=finding.subject,
+        summary=finding.summary,
+        confidence=finding.confidence,
+        effect=finding.effect,
+        changes=finding.changes,
+        actions=finding.actions,
+        evidence=finding.evidence,
+        notes=(*finding.notes, *page),
+    )
+
+
+def curve_answer(curve: MissCurve) -> CurveAnswer:
+    """A miss curve with its tables beside its sizes: a page has some of them."""
+    reads: dict[str, tuple[Mapping[str, str], dict[str, Number]]] = {}
+    for size in curve.sizes:
+        for table in size.tables:
+            reads.setdefault(table.name, (table.subject, {}))[1][f"{size.times:g}"] = (
+                table.pages_read_per_second.expected
+            )
+    return CurveAnswer(
+        server=curve.server,
+        at=curve.at,
+        watched_seconds=curve.watched_seconds,
+        pool_bytes=curve.pool_bytes,
+        pages_read_per_second=curve.pages_read_per_second,
+        notes=curve.notes,
+        sizes=tuple(
+            SizeReads(
+                times=size.times,
+                bytes=size.bytes,
+                pages_read_per_second=size.pages_read_per_second,
+                scan_pages_read_per_second=size.scan_pages_read_per_second,
+            )
+            for size in curve.sizes
+        ),
+        tables=tuple(TableReads(subject=subject, pages_read_per_second=by_size) for subject, by_size in reads.values()),
+    )

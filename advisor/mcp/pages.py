@@ -1,0 +1,204 @@
+"""Answers in pages: each within a bound, every name of the server's owner quoted, and a cursor for the rest.
+
+The names of schemas, tables and indexes come from whoever may create a table. They reach an agent as data: what does
+not show is escaped, and in sentences a subject stands in double quotes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, Field
+
+from advisor.contract.recommendation import Frozen
+from advisor.contract.visible import visible, visible_lines
+from advisor.mcp.endpoint import NotAnswered
+from advisor.render import phrases
+
+Shown = TypeVar("Shown", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBounds:
+    """How long an answer is.
+
+    Attributes:
+        tokens: Of an answer at most: its paragraph, its JSON as text, and its JSON as structured content, though most
+            clients show one of the last two.
+        characters: That a token has at least on average.
+        texts: Characters of a text at most; the next smaller one where a single item is too long.
+    """
+
+    tokens: int = 2000
+    characters: float = 3.0
+    texts: tuple[int, ...] = (2400, 1200, 600, 300, 120, 60)
+
+    @property
+    def longest(self) -> int:
+        """Characters of an answer at most."""
+        return int(self.tokens * self.characters)
+
+
+BOUNDS = AnswerBounds()
+_CODE = frozenset(
+    {
+        *("apply", "rollback", "persist", "config", "undo", "undo_config", "sql", "promql", "command", "text", "line"),
+        *("fingerprint", "rule", "server", "subject", "setting", "name", "file"),
+    }
+)
+"""Fields that hold statements, lines of files and keys: a program takes them as they are."""
+_STATEMENTS = frozenset({"apply", "rollback", "persist", "undo", "sql"})
+_OF_LINES = frozenset({*_STATEMENTS, "text"})
+_CUT = " …"
+
+
+class AnswerPage(Frozen, Generic[Shown]):
+    """A page of an answer. Fields that have their default are left out."""
+
+    answer: Shown
+    left_out: int = Field(0, description="Items that the next pages have.")
+    next_cursor: str | None = Field(None, description="Ask again with it as cursor; null on the last page.")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPage:
+    """A page in both forms.
+
+    Attributes:
+        structured: The JSON values of an `AnswerPage`.
+        paragraph: What the whole answer says, for people.
+    """
+
+    structured: Mapping[str, Any]
+    paragraph: str
+
+    @property
+    def text(self) -> str:
+        """The JSON as text: a client without structured content shows this."""
+        return json.dumps(self.structured, ensure_ascii=False, separators=(",", ":"))
+
+    @property
+    def length(self) -> int:
+        """Characters of all that is sent."""
+        return len(self.paragraph) + 2 * len(self.text)
+
+
+def written(answer: Shown, paragraph: Callable[[Shown], str], cursor: str | None = None) -> WrittenPage:
+    """A page of an answer.
+
+    An answer is as long as its fields that are lists: a page has the other fields, and some of the items of its lists
+    in their order.
+
+    Args:
+        answer: The whole answer.
+        paragraph: What it says.
+        cursor: Where the page begins: ``next_cursor`` of the page before; None for the first one.
+
+    Raises:
+        NotAnswered: The cursor is none of this answer.
+    """
+    items = sum(len(getattr(answer, name)) for name in _lists(answer))
+    start = _start(cursor, items)
+    for longest in BOUNDS.texts:
+        whole = type(answer).model_validate(shown(answer.model_dump(mode="json", by_alias=True), longest))
+
+        def page(count: int, whole: Shown = whole) -> WrittenPage:
+            return _written(whole, paragraph, start, count)
+
+        fewest, most = min(1, items - start), items - start
+        if page(fewest).length > BOUNDS.longest:
+            continue
+        while fewest < most:  # the most items that fit
+            count = (fewest + most + 1) // 2
+            fewest, most = (count, most) if page(count).length <= BOUNDS.longest else (fewest, count - 1)
+        return page(fewest)
+    raise NotAnswered("the answer is too long to be shown: ask for a part of it")
+
+
+def shown(value: Any, longest: int) -> Any:
+    """JSON values for an agent: everything in them shows, sentences quote the subjects, and no text is endless."""
+    subjects = sorted({*_subjects(value)}, key=len, reverse=True)
+    quoted = [
+        (re.compile(rf"(?<![\w\"`]){re.escape(name)}(?![\w\"`])"), json.dumps(visible(name))) for name in subjects
+    ]
+    return _shown(value, quoted, longest, "")
+
+
+def _shown(value: Any, quoted: Sequence[tuple[re.Pattern[str], str]], longest: int, field: str) -> Any:
+    """A value of a field; one of `_CODE` hands its name down."""
+    match value:
+        case dict():
+            return {
+                name: _shown(part, quoted, longest, field if field in _CODE else name) for name, part in value.items()
+            }
+        case list():
+            return [_shown(part, quoted, longest, field) for part in value]
+        case str() if field in _CODE:
+            return _code(value, field)
+        case str():
+            return _cut(visible(_quoted(value, quoted)), longest)
+    return value
+
+
+def _quoted(text: str, names: Sequence[tuple[re.Pattern[str], str]]) -> str:
+    """A sentence with each name as its quotation."""
+    for name, quotation in names:
+        text = name.sub(quotation.replace("\\", r"\\"), text)
+    return text
+
+
+def _code(text: str, field: str) -> str:
+    """A text for programs; a statement that is another one as it is shown becomes a comment."""
+    if field in _STATEMENTS and (statement := phrases.statement(text)) != f"{text};":
+        return _cut(statement, BOUNDS.texts[0])
+    return _cut(visible_lines(text) if field in _OF_LINES else visible(text), BOUNDS.texts[0])
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - len(_CUT)] + _CUT
+
+
+def _subjects(value: Any) -> Iterator[str]:
+    """The names of all subjects in JSON values, as sentences have them."""
+    match value:
+        case {"subject": dict() as subject, **others}:
+            name = ".".join(map(str, subject.values()))
+            yield from (name,) if name else ()
+            yield from _subjects(others)
+        case dict():
+            for part in value.values():
+                yield from _subjects(part)
+        case list():
+            for part in value:
+                yield from _subjects(part)
+
+
+def _lists(answer: BaseModel) -> list[str]:
+    """The fields of an answer that are lists."""
+    return [name for name in type(answer).model_fields if isinstance(getattr(answer, name), tuple)]
+
+
+def _start(cursor: str | None, items: int) -> int:
+    if not cursor:
+        return 0
+    if not re.fullmatch("[1-9][0-9]{0,8}", cursor) or int(cursor) >= items:
+        raise NotAnswered("this is no cursor of the answer: pass next_cursor of the page before, and the same question")
+    return int(cursor)
+
+
+def _written(whole: Shown, paragraph: Callable[[Shown], str], start: int, count: int) -> WrittenPage:
+    lists, before, end = dict[str, Any](), 0, start + count
+    for name in _lists(whole):
+        values = getattr(whole, name)
+        lists[name] = values[max(0, start - before) : max(0, end - before)]
+        before += len(values)
+    rest = before - end
+    cursor = str(end) if rest else None
+    page: AnswerPage[BaseModel] = AnswerPage(answer=whole.model_copy(update=lists), left_out=rest, next_cursor=cursor)
+    more = f" {rest} items are left out: ask again with cursor {end}." if rest else ""
+    structured = page.model_dump(mode="json", by_alias=True, exclude_defaults=True, serialize_as_any=True)
+    return WrittenPage(structured, paragraph(whole) + more)
