@@ -13,7 +13,7 @@ from advisor.contract.plan import Applied, Patch, RollOut, TargetName
 from advisor.plan.targets.manifest import Place, at, nested, overlay, yaml_text
 from advisor.plan.targets.operator import Conduct, quantity, sizes_of
 from advisor.plan.targets.option_block import OptionBlock, written
-from advisor.plan.targets.target import MemorySize, Patches, PlanRefused, Reach, SettingLine
+from advisor.plan.targets.target import MemorySize, NothingToPatch, Patches, PlanRefused, Reach, SettingLine
 from exporter.server import Server
 
 CONFIGURATION: Place = ("primary", "configuration")
@@ -49,12 +49,14 @@ class Bitnami:
             return _fragments(lines)
         values = _values(manifest)
         block, flags = at(values, CONFIGURATION), str(at(values, FLAGS) or "")
-        in_block = bool(block) and at(values, _OWN_FILE) is None
+        in_block = bool(block) and not at(values, _OWN_FILE)
         as_flags = tuple(line for line in lines if not in_block or _position(flags.split(), line) is not None)
         as_lines = tuple(line for line in lines if line not in as_flags)
         edits: dict[Place, Any] = {CONFIGURATION: _BLOCK.changed(str(block), as_lines, server)} if as_lines else {}
         if as_flags:
             edits[FLAGS] = _with_flags(flags, as_flags)
+        if all(at(values, place) == value for place, value in edits.items()):
+            raise NothingToPatch
         return _patches(values, edits, "settings")
 
     def memory(self, before: MemorySize, after: MemorySize, manifest: str | None) -> Patches | None:  # noqa: ARG002 - null takes it back
@@ -73,7 +75,7 @@ class Bitnami:
         Reach().refuse(self.name, server)
         given = at(_values(manifest or "{}"), _OWN_FILE)
         conduct = _CONDUCT
-        if given is not None:
+        if given:
             conduct = replace(conduct, how=f"{conduct.how} {_IGNORED.format(given)}")
         return conduct.roll_out(lines)
 
@@ -89,7 +91,7 @@ def _values(text: str) -> Mapping[str, Any]:
 
 
 def _patches(values: Mapping[str, Any], edits: Mapping[Place, Any], what: str) -> Patches:
-    texts = (yaml_text(layer) for layer in overlay(values, edits))
+    texts = (yaml_text(layer) for layer in overlay(values, edits, len(FLAGS)))
     forward, undo = (
         Patch(
             file=file,

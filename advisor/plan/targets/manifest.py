@@ -116,14 +116,20 @@ def json_patch(manifest: Manifest, values: Mapping[Place, Any]) -> ObjectPatch:
     return ObjectPatch(tuple(forward), tuple(back), current)
 
 
-def overlay(manifest: Manifest, values: Mapping[Place, Any]) -> tuple[Manifest, Manifest]:
-    """Maps that are laid over an object to put values at places, and to take them back: null takes a key away."""
+def overlay(manifest: Manifest, values: Mapping[Place, Any], depth: int) -> tuple[Manifest, Manifest]:
+    """Maps that are laid over an object to put values at places, and to take them back: null takes a key away.
+
+    Args:
+        manifest: The object.
+        values: By place.
+        depth: Of a key that null may take away at least: with the keys above it, defaults that others need would go.
+    """
     forward: dict[str, Any] = {}
     back: dict[str, Any] = {}
     for place, value in values.items():
-        keys, after, before = _located(manifest, place, value)
-        _lay(forward, nested(tuple(keys), after))
-        _lay(back, nested(tuple(keys), before))
+        keys, _, before = _located(manifest, place, value)
+        _lay(forward, nested(place, value))
+        _lay(back, nested(place[: max(len(keys), depth)], before))
     return forward, back
 
 

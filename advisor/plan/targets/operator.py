@@ -20,7 +20,7 @@ from advisor.plan.targets.manifest import (
     ways,
     yaml_text,
 )
-from advisor.plan.targets.target import MemorySize, Patches, PlanRefused, Reach, SettingLine
+from advisor.plan.targets.target import MemorySize, NothingToPatch, Patches, PlanRefused, Reach, SettingLine
 from exporter.server import Server
 
 NAME = "NAME"
@@ -158,6 +158,8 @@ class Operator:
             for way, value in self.form.edits(at(owner, place), lines, server).items()
         }
         patch = json_patch(owner, edits)
+        if not patch.forward:
+            raise NothingToPatch
         back = self.way_back(owner, places[0], patch, lines, server)
         return Patches(home.patch(owner, patch.forward, _FILE), home.patch(owner, back, f"undo-{_FILE}"))
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from advisor.contract.plan import Applied, Patch, RollOut, TargetName
 from advisor.plan.targets.option_block import OptionBlock
-from advisor.plan.targets.target import MemorySize, Patches, Reach, SettingLine
+from advisor.plan.targets.target import MemorySize, NothingToPatch, Patches, Reach, SettingLine
 from exporter.server import Server
 
 _BLOCK = OptionBlock()
@@ -32,6 +32,8 @@ class CnfFile:
             texts = _BLOCK.fragment(lines), _BLOCK.fragment(back)
         else:
             texts = _BLOCK.changed(manifest, lines, server), manifest
+            if texts[0] == texts[1]:
+                raise NothingToPatch
         return _patches(_FILE, "option file", texts, whole=manifest is not None)
 
     def memory(self, before: MemorySize, after: MemorySize, manifest: str | None) -> Patches | None:  # noqa: ARG002 - no unit is in the option file

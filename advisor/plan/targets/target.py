@@ -19,6 +19,16 @@ class PlanRefused(Exception):
     """There is no plan; the text says why, and what to do."""
 
 
+class NothingToPatch(PlanRefused):
+    """The manifest has the lines already."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The manifest has these values already, and the running server has not: a restart is due, or something else "
+            "wins over the manifest."
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class SettingLine:
     """A setting that a plan changes.
