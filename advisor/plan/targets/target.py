@@ -24,8 +24,8 @@ class NothingToPatch(PlanRefused):
 
     def __init__(self) -> None:
         super().__init__(
-            "The manifest has these values already, and the running server has not: a restart is due, or something else "
-            "wins over the manifest."
+            "The manifest has these values already, and the running server has not: a restart is due, or another "
+            "place wins over the manifest."
         )
 
 
