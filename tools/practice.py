@@ -26,8 +26,10 @@ def content() -> str:
     replaying = Replaying(Rulebook(RULES_FOLDER).rule_set, Ledger(window_seconds=_WINDOW_SECONDS))
     for _ in replaying.replay(Replay(CAPTURE).history):
         pass
-    ledger = {"ledger": ledger_lines(replaying.ledger, builtin_ids())}
-    return f"{read(CAPTURE)}{json.dumps(ledger, ensure_ascii=False, separators=(',', ':'))}\n"
+    *lines, end = read(CAPTURE).splitlines(keepends=True)
+    before = json.loads(end)["end"]
+    added = ({"ledger": ledger_lines(replaying.ledger, builtin_ids())}, {"end": before + 1})
+    return "".join((*lines, *(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in added)))
 
 
 def read(recording: Path) -> str:

@@ -27,8 +27,6 @@ Answer = TypeVar("Answer", bound=BaseModel)
 Choice = Callable[[], Awaitable[AnswerSource]]
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-_MOST_HISTORY = 50
-"""Outcomes, and findings, that are asked for at once."""
 
 OneServer = Annotated[
     str | None,
@@ -202,7 +200,7 @@ class Tools:
         within the stated error), missed, unpromised (nobody predicted anything), not comparable (the work changed). A
         change that did harm comes with the statements that take it back.
         """
-        selection = {"fingerprint": fingerprint, "setting": setting, "result": result, "limit": _MOST_HISTORY}
+        selection = {"fingerprint": fingerprint, "setting": setting, "result": result}
         return await self._answer(lambda source: source.history(selection, server), paragraphs.history, cursor)
 
     async def explain_silence(
