@@ -17,7 +17,17 @@ import click
 
 from lab.packages import cache
 from lab.packages.cache import UnavailableHere
-from lab.programs import actionlint, alertmanager, chromium, mysqld_exporter, prometheus, promtool, victoriametrics
+from lab.programs import (
+    actionlint,
+    alertmanager,
+    chromium,
+    docker_compose,
+    mysql_client,
+    mysqld_exporter,
+    prometheus,
+    promtool,
+    victoriametrics,
+)
 from lab.servers import NAMES, datadirs, programs
 from tools import helm
 from tools.command import BuildFailed
@@ -70,6 +80,8 @@ _SYSTEM: Mapping[str, Callable[[], object]] = {
     "tools of a release": commands.tools,
     **{f"Alertmanager of {suite}": functools.partial(alertmanager.command, suite) for suite in alertmanager.SUITES},
     "VictoriaMetrics": victoriametrics.command,
+    "docker compose": docker_compose.command,
+    "mysql client": mysql_client.command,
 }
 THINGS = {**_SYSTEM, **_SERVERS, **_PROGRAMS}
 """By name, what fetches it; what takes longest comes first."""

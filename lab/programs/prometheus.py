@@ -152,17 +152,34 @@ def running(
         flags: Further ones, such as `--query.max-samples=1000`.
         port: Its port; 0 for any free one.
     """
-    configuration, every = folder / "prometheus.yml", f"{round(interval * 1000)}ms"
+    every = f"{round(interval * 1000)}ms"
     settings: dict[str, Any] = {
         "global": {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": every},
         "rule_files": [str(path.resolve()) for path in rules],
         "scrape_configs": list(jobs),
         "alerting": {"alertmanagers": [{"static_configs": [{"targets": list(alertmanagers)}]}] * bool(alertmanagers)},
     }
-    configuration.write_text(json.dumps(settings), encoding="utf-8")  # JSON is YAML
+    text = json.dumps(settings)  # JSON is YAML
+    with configured(folder, text, suite=suite, data=data, flags=flags, port=port) as prometheus:
+        yield prometheus
+
+
+@contextlib.contextmanager
+def configured(
+    folder: Path,
+    configuration: str,
+    *,
+    suite: str = OLDEST,
+    data: Path | None = None,
+    flags: Sequence[str] = (),
+    port: int = 0,
+) -> Iterator[Prometheus]:
+    """The same with the text of a configuration file."""
+    file = folder / "prometheus.yml"
+    file.write_text(configuration, encoding="utf-8")
     with tempfile.TemporaryDirectory(prefix="prometheus-") as own:
         all_flags = (
-            f"--config.file={configuration}",
+            f"--config.file={file}",
             f"--storage.tsdb.path={data or own}",
             f"--web.listen-address=127.0.0.1:{port}",
             *flags,
