@@ -4,7 +4,7 @@ set -eu
 python=$1 venv=$2
 
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || {
-    echo "setup: $python is missing or older than Python 3.11; name another with: make PYTHON=/path/to/python3.11" >&2
+    echo "setup: $python is missing or older than Python 3.11; name another with: make PYTHON=/path/to/python3.11, or run: docker compose up" >&2
     exit 2
 }
 if ! "$python" -c 'import ensurepip' 2>/dev/null; then

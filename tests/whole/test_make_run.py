@@ -22,7 +22,7 @@ from lab.harness.workloads import SCHEMA
 from lab.packages.cache import REPOSITORY
 from lab.processes.ports import HOST, free_port
 from lab.servers import PrivateServer
-from tests.unavailable import give_up
+from tests.unavailable import give_up, if_available
 from tests.waiting import DEADLINE, wait_for
 
 RULE = "scan-exceeds-old-sublist"
@@ -71,6 +71,11 @@ class Demo:
             self.end(signal.SIGINT)
 
 
+def without(folder: Path, *names: str) -> dict[str, str]:
+    """Variables under which these servers are not to be had."""
+    return {servers.programs.variable(name): str(folder / "absent") for name in names}
+
+
 def running(pid: int) -> bool:
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
@@ -110,13 +115,40 @@ def test_advice_names_the_scanned_table_and_ends_when_it_is_followed(tmp_path: P
             connect()
 
 
+@pytest.mark.parametrize("left", [name for name in demo.SERVERS if name != "mysql-9.7"])
+def test_without_mysql_9_7_another_server_gets_the_same_advice(left: str, tmp_path: Path) -> None:
+    if_available(servers.programs.find, left)
+    absent = without(tmp_path, *(name for name in demo.SERVERS if name != left))
+    with Demo(tmp_path, **absent) as started:
+        [finding] = wait_for(started.advice)
+        assert finding["subject"]["table"] == demo.SCANNED
+        title, _ = demo.SERVERS[left]
+        _, why, *others = started.output().splitlines()
+        assert why.startswith("MySQL 9.7 is unavailable here: ")
+        assert [line for line in others if re.match(title.split()[0] + r" \d.* is up: ", line)]
+
+
+def test_a_series_that_debian_no_longer_has_is_named_and_any_mysql_is_what_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(servers.programs.DEBIAN, "mysql-9.7", ("sid", "mysql-server-core-that-left"))
+    with pytest.raises(servers.UnavailableHere, match="Unable to locate package mysql-server-core-that-left"):
+        servers.programs.find("mysql-9.7")
+    monkeypatch.setitem(servers.programs.DEBIAN, "mysql-8.4", servers.programs.DEBIAN[servers.ANY_MYSQL])
+    with pytest.raises(servers.UnavailableHere, match=r"is not mysql-8\.4: "):
+        servers.programs.find("mysql-8.4")
+    assert servers.programs.find(servers.ANY_MYSQL).version
+
+
 def test_without_a_server_it_replays_a_recording_and_a_kill_ends_its_sidecar(tmp_path: Path) -> None:
-    with Demo(tmp_path, INNODB_ADVISOR_SERVER_MYSQL_9_7=str(tmp_path / "absent")) as started:
+    with Demo(tmp_path, **without(tmp_path, *demo.SERVERS)) as started:
         [finding] = wait_for(started.advice)
         assert finding["subject"]["table"] == demo.SCANNED
         _, why, instead, *_ = started.output().splitlines()
-        assert why.startswith("MySQL 9.7 is unavailable here: ")
-        assert instead.startswith("Replaying a recording of one instead")
+        assert why.startswith("No server can be had here (")
+        assert "install MySQL or MariaDB" in why
+        assert "`docker compose up`" in why
+        assert instead.startswith("Replaying a recording of a MySQL 9.7 instead")
         children = started.children()
         assert len(children) == 1
         started.end(signal.SIGKILL)
@@ -174,5 +206,5 @@ def test_your_own_server_is_watched_and_none_started(
 
 def test_without_a_server_it_says_why(sidecars: Sidecars, capsys: pytest.CaptureFixture[str]) -> None:
     assert demo.main() == 0
-    assert "MySQL 9.7 is unavailable here: nothing is to be started here\n" in capsys.readouterr().out
+    assert "No server can be had here (nothing is to be started here): install " in capsys.readouterr().out
     assert sidecars == [["--recording", str(demo.RECORDING)]]
