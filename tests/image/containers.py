@@ -77,6 +77,10 @@ class Container:
         entered = ("nsenter", f"--target={self.pid}", "--net", *command)
         return subprocess.run(entered, check=True, capture_output=True, text=True, timeout=DEADLINE).stdout  # noqa: S603
 
+    def execute(self, *command: str) -> str:
+        """The output of a program of the image, run in it. Raises BuildFailed unless its status is 0."""
+        return self._podman.run("exec", self._id, *command)
+
     def send(self, number: signal.Signals) -> None:
         self._podman.run("kill", f"--signal={number}", self._id)
 

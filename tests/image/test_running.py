@@ -5,6 +5,7 @@ runc's control group limits the memory; the kernel kills a process that needs mo
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 import sys
@@ -14,12 +15,16 @@ from pathlib import Path
 import pytest
 
 from exporter import __version__
+from lab.packages.cache import REPOSITORY
+from lab.programs import docker_compose
 from lab.servers import PrivateServer
 from tests.advisor.sidecar import values, write_rule
 from tests.conftest import start_or_skip
 from tests.image.conftest import Built, Containers
 from tests.image.containers import LIMIT, Container, cgroup
+from tests.unavailable import if_available
 from tests.waiting import wait_for
+from tools.command import BuildFailed
 
 pytestmark = pytest.mark.xdist_group("image")
 
@@ -115,6 +120,25 @@ def test_by_default_it_serves_at_9747_and_on_sigterm_saves_its_history_and_exits
     files = [path for path in state.rglob("*") if path.is_file()]
     assert [path for path in files if path.stat().st_size]
     assert {path.stat().st_uid for path in files} == {65532}
+
+
+def test_it_is_healthy_as_compose_yaml_starts_it(server: PrivateServer, containers: Containers) -> None:
+    service = if_available(docker_compose.resolved, REPOSITORY / "compose.yaml")["services"]["sidecar"]
+    of_socket = {"INNODB_ADVISOR_DSN": "mysql://root@/?socket=/mysqld.sock", "INNODB_ADVISOR_PASSWORD": ""}
+    variables = [f"--env={name}={value}" for name, value in {**service["environment"], **of_socket}.items()]
+    places = ["--network=none", f"--volume={server.socket}:/mysqld.sock"]
+    container = containers(*service["command"], options=[*places, *variables])
+    kind, *probe = service["healthcheck"]["test"]
+    assert kind == "CMD"
+
+    def healthy() -> bool:
+        with contextlib.suppress(BuildFailed):
+            container.execute(*probe)
+            return True
+        assert not container.ended(), container.output()
+        return False
+
+    wait_for(healthy)
 
 
 def test_check_prints_the_same_in_a_container(server: PrivateServer, containers: Containers) -> None:
