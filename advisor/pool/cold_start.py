@@ -14,6 +14,7 @@ import bisect
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import NamedTuple, Self
 
 from advisor.contract.plan import ColdStart
@@ -107,11 +108,18 @@ class Filling:
 
     def at(self, seconds: float) -> FillingPoint:
         """The point at a time, between two of them; the last one beyond it."""
-        number = bisect.bisect(self.points, (seconds,))
+        return self._between(attrgetter("seconds"), seconds)
+
+    def after(self, asked: float) -> FillingPoint:
+        """The same after so many visits."""
+        return self._between(attrgetter("asked"), asked)
+
+    def _between(self, of: Callable[[FillingPoint], float], value: float) -> FillingPoint:
+        number = bisect.bisect(self.points, value, key=of)
         if number in (0, len(self.points)):
             return self.points[min(number, len(self.points) - 1)]
         before, after = self.points[number - 1 : number + 1]
-        part = (seconds - before.seconds) / (after.seconds - before.seconds)
+        part = (value - of(before)) / (of(after) - of(before))
         return FillingPoint(*(a + part * (b - a) for a, b in zip(before, after, strict=True)))
 
     def warm(self, most_missed: float, smoothed: float) -> float | None:
@@ -165,18 +173,29 @@ class _Sessions:
         """Whether most of them always run: such a load is as fast as its waits let it."""
         return self.running >= _ERRORS.closed * self.connected
 
-    def slower(self, more_reads: float, *, closed: bool) -> float:
-        """Times as long as today for the same work.
+    def pace(self, more_reads: float) -> float:
+        """The likely one of the two that follow."""
+        return self.waiting(more_reads) if self.closed else self.own_pace(more_reads)
 
-        Args:
-            more_reads: A second, beyond today's.
-            closed: Whether a session asks for more only when it has its answer. Else the load has its own pace, which
-                it keeps while sessions are left.
+    def own_pace(self, more_reads: float) -> float:
+        """Times as long as today for the same work: a load with a pace of its own keeps it while sessions are left.
+
+        ``more_reads`` are those a second beyond today's.
         """
-        waits = max(0.0, more_reads) * self.read_seconds
-        if closed:
-            return 1.0 + waits / max(self.running, 1.0)
-        return max(1.0, (self.running + waits) / max(self.connected, self.running))
+        busy = self.running + max(0.0, more_reads) * self.read_seconds
+        return max(1.0, busy / max(self.connected, self.running))
+
+    def waiting(self, more_reads: float) -> float:
+        """The same of a load whose sessions ask for more only when they have their answer."""
+        return 1.0 + max(0.0, more_reads) * self.read_seconds / max(self.running, 1.0)
+
+
+Pace = Callable[[float], float]
+"""Times as long as today for the same work, by the reads a second beyond today's."""
+
+
+def _as_today(_: float) -> float:
+    return 1.0
 
 
 def cold_starts(model: PoolModel, *, pool_bytes: float | None = None, member: str = "") -> tuple[ColdStart, ...]:
@@ -197,12 +216,14 @@ def cold_starts(model: PoolModel, *, pool_bytes: float | None = None, member: st
 
 def _loads(model: PoolModel) -> Iterator[tuple[DumpLoad, str]]:
     """The ways to restart, in words."""
-    own = DumpLoad.of(model.window.latest.server, model.facts.setting.get)
-    pages_per_second = None if own is None else own.pages_per_second
-    if own is not None and 0.0 < own.share < 1.0:
+    server = model.window.latest.server
+    own = DumpLoad.of(server, model.facts.setting.get) or DumpLoad(0.0, None)
+    if not model.facts.io.pages_written_per_second:
+        own = replace(own, pages_per_second=None)
+    if 0.0 < own.share < 1.0:
         yield own, f"{100.0 * own.share:.0f} % of the pool, as {DUMP_PCT} is set"
-    yield DumpLoad(0.0, pages_per_second), "nothing"
-    yield DumpLoad(1.0, pages_per_second), "all of the pool"
+    yield replace(own, share=0.0), "nothing"
+    yield replace(own, share=1.0), "all of the pool"
 
 
 @dataclass(frozen=True)
@@ -282,24 +303,34 @@ class Restart:
         """Seconds that reads are averaged over."""
         return max(SMOOTHED, self.workload.round_seconds if self.workload.scans else 0.0)
 
+    def likely_filling(self, load: DumpLoad) -> Filling:
+        """How the pool most likely fills."""
+        pace = _as_today if self.sessions is None else self.sessions.pace
+        return self.filling(load, pace, load.page_seconds(self.read_seconds)[0])
+
+    def until(self, filling: Filling) -> float:
+        """Seconds until the pool is warm, or nearly so where more is not seen."""
+        warm = [filling.warm(self.most_missed(hits), self.smoothed) for hits in (WARM, NEARLY)]
+        return max(next((second for second in warm if second is not None), math.inf), self.smoothed)
+
     def cold_start(self, load: DumpLoad, dump: str, member: str = "") -> ColdStart:
         """One way to restart; ``dump`` says which in words."""
-        closed = self.sessions is not None and self.sessions.closed
-        likely = self.filling(load, closed=closed)
-        fillings = [likely, self.filling(load, closed=not closed)] if self.sessions else [likely]
-        known = not load.share or load.seconds_of_page(self.read_seconds) > 0.0
+        _, least, most = load.page_seconds(self.read_seconds)
+        fillings = [likely := self.likely_filling(load), self.filling(load, _as_today, least)]
+        if self.sessions is not None:
+            fillings.append(self.filling(load, self.sessions.waiting, most))
+        known = self.read_seconds is not None
         errors = 1.0 if self.likely else _ERRORS.alike
-        warm = [likely.warm(self.most_missed(hits), self.smoothed) for hits in (WARM, NEARLY)]
-        until = max(next((second for second in warm if second is not None), math.inf), self.smoothed)
+        until = self.until(likely)
         pages = likely.at(until).read
 
         def minutes(hits: float) -> tuple[Number | None, Number | None, Number | None]:
             warm = [filling.warm(self.most_missed(hits), self.smoothed) for filling in fillings]
             seconds = [second for second in warm if second is not None]
-            if not known or warm[0] is None:
+            if warm[0] is None or (load.share and not known):
                 return None, None, None
             error = min(1.0, _ERRORS.minutes * errors)
-            high = tidy((1.0 + error) * max(seconds) / 60.0) if len(seconds) == len(warm) else None
+            high = tidy((1.0 + error) * max(seconds) / 60.0) if known and len(seconds) == len(warm) else None
             return tidy(warm[0] / 60.0), tidy((1.0 - error) * min(seconds) / 60.0), high
 
         to_90, to_99 = minutes(NEARLY), minutes(WARM)
@@ -329,18 +360,19 @@ class Restart:
             return f"the disk{read}: the sessions wait for it{dump}"
         return f"the load's own pace{dump}"
 
-    def filling(self, load: DumpLoad, *, closed: bool) -> Filling:
-        """The reads of the pool that fills.
+    def filling(self, load: DumpLoad, pace: Pace, page_seconds: float) -> Filling:
+        """The pool that fills, until it is warm.
 
         Args:
             load: Of the dump.
-            closed: Whether the load is as fast as its waits let it.
+            pace: Of the lookups and the scans.
+            page_seconds: Of a page of the dump.
 
         Raises:
             TooManySteps: It takes too long.
         """
         filling, looked = Filling([FillingPoint(0.0, 0.0, 0.0)]), self.smoothed
-        for point in self._points(load, closed=closed):
+        for point in self._points(load, pace, page_seconds):
             filling.points.append(point)
             if point.seconds > _STEPS.again * looked:
                 looked = point.seconds
@@ -348,24 +380,22 @@ class Restart:
                     break
         return filling
 
-    def _points(self, load: DumpLoad, *, closed: bool) -> Iterator[FillingPoint]:
+    def _points(self, load: DumpLoad, pace: Pace, page_seconds: float) -> Iterator[FillingPoint]:
         simulation = Simulation(self.scenario, LONGEST, {LOOKED_UP: self.workload.lookups})
         dump = self.full.dump(load.share) if load.share else {}
-        page_seconds, slower, done = load.seconds_of_page(self.read_seconds), 1.0, 0.0
         load_seconds = page_seconds * load.share * self.list_pages
+        slower, done = 1.0, 0.0
         at = asked = read = 0.0
         for seconds, step in self._steps():
             self.check_time()
-            lasts = slower * seconds
-            part = min(1.0 - done, lasts / load_seconds if load_seconds else 1.0) if dump else 0.0
+            part = min(1.0 - done, slower * seconds / load_seconds if load_seconds else 1.0) if dump else 0.0
             if part > 0.0 and seconds:
                 read += simulation.load(dump, done, part)
                 done += part
             missed = math.fsum(pass_.pages_read for pass_ in simulation.do(step))
             if seconds:
                 missed = max(0.0, missed + self.off * seconds)
-                if self.sessions is not None:
-                    slower = self.sessions.slower(missed / seconds - self.today, closed=closed)
+                slower = pace(missed / seconds - self.today)
             at, asked, read = at + slower * seconds, asked + self.asked * seconds, read + missed
             yield FillingPoint(at, asked, read)
 

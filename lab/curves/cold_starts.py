@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from advisor.contract.plan import ColdStart
 from advisor.facts import facts
 from advisor.observe.window import Window
 from advisor.pool.cold_start import NEARLY, Filling, FillingPoint, Restart, cold_starts
-from advisor.pool.dump import DUMP_PCT
+from advisor.pool.dump import DUMP_PCT, DumpLoad
 from advisor.pool.errors import Unanswerable
 from advisor.pool.model import PoolModel
 from exporter.recording.file import Recorder, replay
@@ -193,22 +193,29 @@ def _foretold(part: str, server: str) -> Data:
 
     Returns:
         ``asked`` and ``reads``: visits and pages read a second of the full pool; ``smoothed``: seconds that reads are
-        averaged over; ``starts``: by what the dump brings back, the cold start. Or ``unanswerable``: why there is none.
+        averaged over; ``starts``: by what the dump brings back, the cold start; ``likely``: the same, its points.
+        Or ``unanswerable``: why there is none.
     """
     [load] = [load for load in LOADS if load.name == workload_name(part)]
     window = Window.of(list(replay(_recording(server, load))), 2.0 * _WATCHED)
     model = PoolModel(window, facts(window))
     began = time.thread_time()
     try:
-        restart, starts = Restart.of(model), cold_starts(model)
+        restart = Restart.of(model)
+        starts = dict(zip(_FORETOLD, cold_starts(model), strict=True))
     except Unanswerable as error:
         return {"unanswerable": str(error)}
+    own = DumpLoad.of(window.latest.server, model.facts.setting.get)
+    likely = {
+        dump: restart.likely_filling(replace(own or DumpLoad(0.0, None), share=DUMPS[dump] / 100.0)) for dump in starts
+    }
     return {
         "cpu": round(time.thread_time() - began, 2),
         "asked": round(restart.asked, 2),
         "reads": round(restart.today, 2),
         "smoothed": restart.smoothed,
-        "starts": {dump: start.model_dump(mode="json") for dump, start in zip(_FORETOLD, starts, strict=True)},
+        "starts": {dump: start.model_dump(mode="json") for dump, start in starts.items()},
+        "likely": {dump: [[round(number, 1) for number in point] for point in likely[dump].points] for dump in starts},
     }
 
 
@@ -220,6 +227,7 @@ class FilledPool:
         server, load: Their names.
         dump: What was loaded at the start.
         start: As foretold.
+        likely: How the pool was most likely to fill.
         filling: As counted.
         missed: Share of the visits that the full pool reads.
         smoothed: Seconds that reads are averaged over.
@@ -229,29 +237,40 @@ class FilledPool:
     load: str
     dump: str
     start: ColdStart
+    likely: Filling
     filling: Filling
     missed: float
     smoothed: float
 
     def minutes(self, hits: float) -> float | None:
         """Until a share of the full pool's hits was back; None where it was not."""
-        seconds = self.filling.warm(1.0 - hits * (1.0 - self.missed), self.smoothed)
+        seconds = self.filling.warm(self._most_missed(hits), self.smoothed)
         return None if seconds is None else seconds / 60.0
 
-    @property
-    def pages(self) -> float:
-        """Read until the time for which their number was foretold."""
-        return self.filling.at(self.until).read
+    def visits(self, filling: Filling) -> float | None:
+        """Until nearly all hits are back: they do not depend on how fast the machine is."""
+        seconds = filling.warm(self._most_missed(NEARLY), self.smoothed)
+        return None if seconds is None else filling.at(seconds).asked
+
+    def _most_missed(self, hits: float) -> float:
+        return 1.0 - hits * (1.0 - self.missed)
 
     @property
-    def until(self) -> float:
-        """Seconds that the pages were foretold for."""
-        return min(float(self.start.reads[-1][0]), self.filling.points[-1].seconds)
+    def work(self) -> float:
+        """Visits after which the pages are compared: until the pool was foretold to be warm."""
+        until = self.likely.at(float(self.start.reads[-1][0])).asked
+        return min(until, self.filling.points[-1].asked)
+
+    @property
+    def pages(self) -> tuple[float, float]:
+        """Pages read after as much work: foretold, and counted."""
+        return self.likely.after(self.work).read, self.filling.after(self.work).read
 
     @property
     def pages_off(self) -> float:
         """Error of the pages, as a share of the counted ones."""
-        return self.start.pages / self.pages - 1.0
+        foretold, counted = self.pages
+        return foretold / counted - 1.0
 
     @property
     def counted(self) -> bool:
@@ -264,9 +283,9 @@ class FilledPool:
         measured, foretold = self.minutes(NEARLY), self.start.minutes_to_90
         if measured is None or foretold is None:
             return math.inf
-        # Less than a count from the next is no difference.
-        off = max(0.0, abs(foretold - measured) - _COUNTED / 60.0)
-        return math.copysign(off / max(measured, _COUNTED / 60.0), foretold - measured)
+        # Less than reads are averaged over is no difference.
+        off = max(0.0, abs(foretold - measured) - self.smoothed / 2.0 / 60.0)
+        return math.copysign(off / max(measured, self.smoothed / 60.0), foretold - measured)
 
     @property
     def inside(self) -> bool:
@@ -288,6 +307,7 @@ def fillings(entries: Entries) -> list[FilledPool]:
             workload_name(part),
             dump,
             ColdStart.model_validate(data["starts"][dump]),
+            Filling([FillingPoint(*point) for point in data["likely"][dump]]),
             Filling([FillingPoint(at, done * data["asked"] / data["done"], read) for at, done, read in counted]),
             data["reads"] / data["asked"],
             data["smoothed"],

@@ -15,8 +15,9 @@ _TITLES = (
     "server",
     "loaded from the dump",
     f"minutes to {NEARLY:.0%} of the hits",
-    f"to {WARM:.0%}",
-    "pages read meanwhile",
+    "thousands of visits until then",
+    f"minutes to {WARM:.0%}",
+    "pages read",
 )
 
 
@@ -53,8 +54,9 @@ def _rows(pools: Sequence[FilledPool]) -> list[list[str]]:
                 pool.start.minutes_to_90_high,
                 holds=pool.timely,
             ),
+            ": ".join(map(_thousands, (pool.visits(pool.filling), pool.visits(pool.likely)))),
             _minutes(pool, WARM, pool.start.minutes_to_99, pool.start.minutes_to_99_low, pool.start.minutes_to_99_high),
-            _bold(f"{pool.pages:,.0f}: {pool.start.pages:,.0f} ({pool.pages_off:+.0%})", holds=pool.counted),
+            _bold(f"{pool.pages[1]:,.0f}: {pool.pages[0]:,.0f} ({pool.pages_off:+.0%})", holds=pool.counted),
         ]
         for pool in sorted(pools, key=lambda pool: order.index(pool.dump))
     ]
@@ -69,6 +71,10 @@ def _minutes(
     if foretold is not None:
         text += f" ({_number(low)}–{_number(high)})"
     return _bold(text, holds=holds)
+
+
+def _thousands(visits: float | None) -> str:
+    return "–" if visits is None else f"{visits / 1000.0:,.1f}"
 
 
 def _number(minutes: float | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import pytest
@@ -50,7 +49,7 @@ def test_a_cold_start_has_its_intervals_in_order(name: str) -> None:
 def test_the_reads_over_time_sum_up_to_the_pages(name: str) -> None:
     restart = Restart.of(model_of(name))
     for share in (0.0, 0.25, 1.0):
-        filling = restart.filling(DumpLoad(share, None), closed=False)
+        filling = restart.likely_filling(DumpLoad(share, None))
         assert all(
             before.seconds <= after.seconds and before.read <= after.read for before, after in pairwise(filling.points)
         )
@@ -58,7 +57,7 @@ def test_the_reads_over_time_sum_up_to_the_pages(name: str) -> None:
 
 def test_a_dump_shortens_the_cold_start() -> None:
     restart = Restart.of(model_of(LOOKUPS))
-    fillings = [restart.filling(DumpLoad(share, 10_000.0), closed=False) for share in (0.0, 0.25)]
+    fillings = [restart.likely_filling(DumpLoad(share, 10_000.0)) for share in (0.0, 0.25)]
     cold, loaded = (filling.warm(restart.most_missed(NEARLY), 1.0) for filling in fillings)
     assert cold is not None
     assert loaded is not None
@@ -68,7 +67,7 @@ def test_a_dump_shortens_the_cold_start() -> None:
 def test_what_a_start_reads_is_what_the_miss_curve_reads_in_the_end() -> None:
     """A pool that is full again reads as much as before."""
     restart = Restart.of(model_of(LOOKUPS))
-    points = restart.filling(DumpLoad(0.0, None), closed=False).points
+    points = restart.likely_filling(DumpLoad(0.0, None)).points
     late = [point for point in points if point.seconds > points[-1].seconds / 2]
     rate = (late[-1].read - late[0].read) / (late[-1].seconds - late[0].seconds)
     assert rate == pytest.approx(restart.today, rel=0.25)
@@ -119,4 +118,10 @@ def test_the_load_of_a_dump_takes_as_long_as_its_slowest_part() -> None:
     assert DumpLoad(0.5, 200.0).seconds(1000.0, 0.001) == pytest.approx(2.5)
     assert DumpLoad(0.5, None).seconds(1000.0, 0.001) == pytest.approx(0.5)
     assert DumpLoad(0.5, None).seconds(1000.0, None) is None
-    assert math.isclose(DumpLoad(1.0, 5000.0).seconds_of_page(0.001), 0.001)
+
+
+def test_a_page_of_a_dump_takes_between_no_time_and_that_of_a_random_read_unless_it_is_throttled() -> None:
+    likely, least, most = DumpLoad(1.0, None).page_seconds(0.001)
+    assert 0.0 == least < likely < most == 0.001
+    assert DumpLoad(1.0, 200.0).page_seconds(0.001) == (0.005, 0.005, 0.005)
+    assert DumpLoad(1.0, None, in_parallel=True).page_seconds(0.001)[0] < likely
