@@ -32,14 +32,14 @@ class EvaluationRest:
     """How long rules rest between two evaluations.
 
     Attributes:
-        share: Part of a core that the evaluations of rules with a model, or without, take: a quarter of a percent each
-            keeps the whole sidecar within half a percent (docs/performance.md).
+        share: Part of a core that the evaluations of rules with a model, or without, take: a tenth of a percent each,
+            with collections and scrapes, keeps the whole sidecar within half a percent (docs/performance.md).
         early_share: The same in the first RECENT_SECONDS, when each snapshot still changes advice.
         longest: Seconds of a rest, as long as evaluations then take ``largest_share`` at most.
         largest_share: Part of a core that they take in any case at most.
     """
 
-    share: float = 0.0025
+    share: float = 0.001
     early_share: float = 0.01
     longest: float = 60.0
     largest_share: float = 0.1
