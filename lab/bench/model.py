@@ -63,13 +63,13 @@ class ModelCost(NamedTuple):
 def measure(run: BenchRun) -> None:
     """The sweep several times, and some settings by the reference too."""
     sweeps = [_cost("served", SWEEP) for _ in run.rounds("sweep", 5, 1)]
-    run.put("cpu", (cost.cpu_seconds for cost in sweeps))
     run.put("memory", (cost.mib for cost in sweeps))
     served, exact = [], []
     for pool in COMPARED[:1] if run.short else COMPARED:
         run.say(f"page by page: a pool of {pool.pages // GIB} GiB, {pool.old_blocks_pct} %")
         served.append(_cost("served", [pool], SCALE))
         exact.append(_cost("page-exact", [pool], SCALE))
+    run.put("cpu", (cost.cpu_seconds for cost in sweeps), (cost.cpu_seconds for cost in exact))
     run.put("off", 100 * max(abs(a.pages_read[0] / b.pages_read[0] - 1) for a, b in zip(served, exact, strict=True)))
     run.put("faster", (cost.cpu_seconds for cost in served), (cost.cpu_seconds for cost in exact))
 
@@ -113,7 +113,7 @@ BENCHMARK = Benchmark(
         " its own process on one core. Some configurations also run on the page-exact reference of the tests."
     ),
     figures={
-        "cpu": Figure("a sweep around 128 GiB: CPU", "s", most=1.0),
+        "cpu": Figure("a sweep around 128 GiB: CPU", "s", f"one, {SCALE} times smaller, page by page", most_ratio=0.4),
         "memory": Figure("a sweep around 128 GiB: memory", "MiB", most=50.0),
         "off": Figure(f"{_SMALLER}: off in pages read", "%", most=3.0),
         "faster": Figure(f"{_SMALLER}: CPU of a configuration", "s", "page by page", paired=True),
