@@ -116,18 +116,24 @@ class FollowedAdvice(Frozen):
     @property
     def harm(self) -> tuple[str, ...]:
         """What got worse: all reads, all reads and writes, or the reads of another table."""
-        price = PRICE * max(0.0, self.read.saved)
-        both = RoundFigure(
-            before=self.read.before + self.written.before,
-            after=self.read.after + self.written.after,
-            noise=self.read.noise + self.written.noise,
-        )
         own = f"{self.subject.get('schema')}/{self.subject.get('table')}"
-        worse = {what: figure for what, figure in (("reads", self.read), ("I/O", both)) if figure.worse()} | {
-            f"reads of {name}": figure for name, figure in self.tables.items() if name != own and figure.worse(price)
-        }
         refused = [f"refused: {self.refused}"] if self.refused else []
-        return (*refused, *(f"{what} {figure} a round" for what, figure in worse.items()))
+        return (
+            *refused,
+            *worsened(self.read, self.written, {name: figure for name, figure in self.tables.items() if name != own}),
+        )
+
+
+def worsened(read: RoundFigure, written: RoundFigure, tables: Mapping[str, RoundFigure]) -> tuple[str, ...]:
+    """What got worse: all reads, all reads and writes, or the reads of one of these tables."""
+    price = PRICE * max(0.0, read.saved)
+    both = RoundFigure(
+        before=read.before + written.before, after=read.after + written.after, noise=read.noise + written.noise
+    )
+    worse = {what: figure for what, figure in (("reads", read), ("I/O", both)) if figure.worse()} | {
+        f"reads of {name}": figure for name, figure in tables.items() if figure.worse(price)
+    }
+    return tuple(f"{what} {figure} a round" for what, figure in worse.items())
 
 
 class GauntletRecord(Frozen):

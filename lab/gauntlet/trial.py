@@ -255,10 +255,10 @@ def _followed(
                 applied=applied,
                 refused=refused,
                 promise=_promise(finding, effect, before, after, len(before) * workload.cycle),
-                read=_figure(READ, before, after),
-                written=_figure(WRITTEN, before, after),
-                busy=_figure(BUSY, before, after),
-                tables={name: _figure(name, before, after) for name in tables},
+                read=figure(READ, before, after),
+                written=figure(WRITTEN, before, after),
+                busy=figure(BUSY, before, after),
+                tables={name: figure(name, before, after) for name in tables},
             )
 
 
@@ -267,22 +267,44 @@ def _after(
 ) -> tuple[tuple[str, ...], str, Rounds]:
     """Follow advice and take it back: what was executed, what was refused, and the rounds in between."""
     following, refused, after = Following(server), "", list(before)
-    rounds.disconnect()
     try:
-        following.follow(changes, actions)
-        settle(rounds, RESIZED if any(change.setting == _POOL_SIZE for change in changes) else USUALLY)
-        after = rounds.run(MEASURED)
-        if _figure(READ, before, after).noise > LARGE * fmean(column(before, READ)):
-            after += rounds.run(2 * MEASURED)
+        with followed(following, rounds, changes, actions):
+            after = rounds_after(rounds, changes, before)
     except NotShown as error:
         refused = str(error)
-    rounds.disconnect()
-    with contextlib.suppress(NotShown):
-        following.take_back()
     return tuple(following.applied), refused, after
 
 
-def _figure(name: str, before: Rounds, after: Rounds) -> RoundFigure:
+@contextlib.contextmanager
+def followed(
+    following: Following, rounds: LoadRounds, changes: tuple[Change, ...], actions: tuple[Action, ...] = ()
+) -> Iterator[None]:
+    """Follow advice, and take it back at the end. New sessions have the new settings.
+
+    Raises:
+        NotShown: The server refuses it.
+    """
+    rounds.disconnect()
+    try:
+        following.follow(changes, actions)
+        yield
+    finally:
+        rounds.disconnect()
+        with contextlib.suppress(NotShown):
+            following.take_back()
+
+
+def rounds_after(rounds: LoadRounds, changes: tuple[Change, ...], before: Rounds) -> list[Figures]:
+    """The rounds after a change, once the load has settled; more of them where chance is large."""
+    settle(rounds, RESIZED if any(change.setting == _POOL_SIZE for change in changes) else USUALLY)
+    after = rounds.run(MEASURED)
+    if figure(READ, before, after).noise > LARGE * fmean(column(before, READ)):
+        after += rounds.run(2 * MEASURED)
+    return after
+
+
+def figure(name: str, before: Rounds, after: Rounds) -> RoundFigure:
+    """A figure of a round, before and after."""
     was, is_ = column(before, name), column(after, name)
     return RoundFigure(before=fmean(was), after=fmean(is_), noise=noise(was, is_))
 
@@ -293,7 +315,7 @@ def _promise(
     """The finding's effect with its measurement; None where it is not a rate."""
     if effect is None or effect.now is None or effect.quantity in NOT_RATES:
         return None
-    figure, per_round = _measured_by(finding, effect, rounds)
+    name, per_round = _measured_by(finding, effect, rounds)
     return PromisedSaving(
         quantity=effect.quantity,
         unit=effect.unit,
@@ -301,7 +323,7 @@ def _promise(
         now=effect.now,
         predicted=effect.predicted,
         error=effect.error,
-        measured=_figure(figure, before, after),
+        measured=figure(name, before, after),
     )
 
 

@@ -84,7 +84,8 @@ class Following:
                 *(statement for change in reversed(changes) for statement in change.rollback),
                 into=self.taken_back,
             )
-        if self._by_hand or any(not change.apply for changes, _ in self._followed for change in changes):
+        # A change that a running server accepts may still need a restart for its way back.
+        if self._by_hand or any(not change.rollback for changes, _ in self._followed for change in changes):
             lines = self._before | self._by_hand
             self.server.restart(lines)
             self.taken_back += [f"{name} = {value}" for name, value in lines.items()]
