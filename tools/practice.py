@@ -21,12 +21,12 @@ _WINDOW_SECONDS = 5.0
 """That the change is measured over: the capture has 37 s on each side of it."""
 
 
-def content() -> str:
-    """The recording's lines: those of the capture, and the ledger of a sidecar that had watched."""
+def content(capture: Path = CAPTURE) -> str:
+    """The recording's lines: those of a capture, and the ledger of a sidecar that had watched."""
     replaying = Replaying(Rulebook(RULES_FOLDER).rule_set, Ledger(window_seconds=_WINDOW_SECONDS))
-    for _ in replaying.replay(Replay(CAPTURE).history):
+    for _ in replaying.replay(Replay(capture).history):
         pass
-    *lines, end = read(CAPTURE).splitlines(keepends=True)
+    *lines, end = read(capture).splitlines(keepends=True)
     before = json.loads(end)["end"]
     added = ({"ledger": ledger_lines(replaying.ledger, builtin_ids())}, {"end": before + 1})
     return "".join((*lines, *(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n" for line in added)))

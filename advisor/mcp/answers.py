@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from advisor.contract.fleet import FleetFinding
+from advisor.contract.plan import Plan
 from advisor.contract.recommendation import (
     Action,
     Alternative,
@@ -122,6 +123,12 @@ class CurveAnswer(Frozen):
     notes: tuple[str, ...] = Field(description="What the answer rests on, and what it cannot see.")
     sizes: tuple[SizeReads, ...] = Field(description="Ascending; today's is among them.")
     tables: tuple[TableReads, ...] = Field(description="The most read first.")
+
+
+def plan_answer(plan: Plan) -> Plan:
+    """A plan without the points of curves that a page draws."""
+    cold_starts = tuple(start.model_copy(update={"reads": ()}) for start in plan.roll_out.cold_starts)
+    return plan.model_copy(update={"roll_out": plan.roll_out.model_copy(update={"cold_starts": cold_starts})})
 
 
 def finding_answer(server: str, finding: GradedRecommendation | GradedSetAside | GoneFinding) -> FindingAnswer:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -31,12 +31,15 @@ class AnswerBounds:
             clients show one of the last two.
         characters: That a token of an answer has at least on average: a miss curve, which has the most numbers, had 2.6
             in the tokens of cl100k_base, and the other answers about the largest capture 3.4 to 3.9.
-        texts: Characters of a text at most; the next smaller one where a single item is too long.
+        paragraph: Characters of a paragraph at most.
+        texts: Characters of a sentence at most, and of a statement or a line of a file; the next ones where a single
+            item is too long.
     """
 
     tokens: int = 2000
     characters: float = 2.5
-    texts: tuple[int, ...] = (2400, 1200, 600, 300, 120, 60)
+    paragraph: int = 1200
+    texts: tuple[tuple[int, int], ...] = ((2400, 2400), (600, 2400), (120, 2400), (120, 600), (60, 120))
 
     @property
     def longest(self) -> int:
@@ -53,7 +56,7 @@ _CODE = frozenset(
 )
 """Fields that hold statements, lines of files and keys: a program takes them as they are."""
 _STATEMENTS = frozenset({"apply", "rollback", "persist", "undo", "sql"})
-_OF_LINES = frozenset({*_STATEMENTS, "text"})
+_OF_LINES = frozenset({*_STATEMENTS, "text", "config", "undo_config", "line", "command", "promql"})
 _CUT = " …"
 
 
@@ -104,8 +107,9 @@ def written(answer: Shown, paragraph: Callable[[Shown], str], cursor: str | None
     """
     items = sum(len(getattr(answer, name)) for name in _lists(answer))
     start = _start(cursor, items)
-    for longest in BOUNDS.texts:
-        whole = type(answer).model_validate(shown(answer.model_dump(mode="json", by_alias=True), longest))
+    values = answer.model_dump(mode="json", by_alias=True)
+    for sentence, code in BOUNDS.texts:
+        whole = type(answer).model_validate(_shown(values, "", {}, (sentence, code)))
 
         def page(count: int, whole: Shown = whole) -> WrittenPage:
             return _written(whole, paragraph, start, count)
@@ -120,62 +124,56 @@ def written(answer: Shown, paragraph: Callable[[Shown], str], cursor: str | None
     raise NotAnswered("the answer is too long to be shown: ask for a part of it")
 
 
-def shown(value: Any, longest: int) -> Any:
-    """JSON values for an agent: everything in them shows, sentences quote the subjects, and no text is endless."""
-    subjects = sorted({*_subjects(value)}, key=len, reverse=True)
-    quoted = [
-        (re.compile(rf"(?<![\w\"`]){re.escape(name)}(?![\w\"`])"), json.dumps(visible(name))) for name in subjects
-    ]
-    return _shown(value, quoted, longest, "")
+def _shown(value: Any, field: str, names: Mapping[str, re.Pattern[str]], longest: tuple[int, int]) -> Any:
+    """A JSON value for an agent: everything in it shows, sentences quote their subjects, and no text is endless.
 
-
-def _shown(value: Any, quoted: Sequence[tuple[re.Pattern[str], str]], longest: int, field: str) -> Any:
-    """A value of a field; one of `_CODE` hands its name down."""
+    Args:
+        value: Of a field, or in one.
+        field: One of `_CODE` hands its name down.
+        names: The subjects of the values around it.
+        longest: Characters of a sentence, and of code.
+    """
     match value:
         case dict():
+            names = {**names, **_subject(value)}
             return {
-                name: _shown(part, quoted, longest, field if field in _CODE else name) for name, part in value.items()
+                name: _shown(part, field if field in _CODE else name, names, longest) for name, part in value.items()
             }
         case list():
-            return [_shown(part, quoted, longest, field) for part in value]
+            return [_shown(part, field, names, longest) for part in value]
         case str() if field in _CODE:
-            return _code(value, field)
+            return _code(value, field, longest[1])
         case str():
-            return _cut(visible(_quoted(value, quoted)), longest)
+            return _cut(visible(_quoted(value, names)), longest[0])
     return value
 
 
-def _quoted(text: str, names: Sequence[tuple[re.Pattern[str], str]]) -> str:
-    """A sentence with each name as its quotation."""
-    for name, quotation in names:
-        text = name.sub(quotation.replace("\\", r"\\"), text)
+def _subject(values: Mapping[str, Any]) -> Mapping[str, re.Pattern[str]]:
+    """The name of the subject that values have, as sentences have it, and where it stands without quotes."""
+    name = ".".join(map(str, (values.get("subject") or {}).values()))
+    return {name: re.compile(rf"(?<![\w\"`]){re.escape(name)}(?![\w\"`])")} if name else {}
+
+
+def _quoted(text: str, names: Mapping[str, re.Pattern[str]]) -> str:
+    """A sentence with each name in double quotes; a name within another one is no name of its own."""
+    for name, place in sorted(names.items(), key=lambda item: -len(item[0])):
+        text = place.sub(json.dumps(visible(name)).replace("\\", r"\\"), text)
     return text
 
 
-def _code(text: str, field: str) -> str:
-    """A text for programs; a statement that is another one as it is shown becomes a comment."""
+def _code(text: str, field: str, longest: int) -> str:
+    """A text for programs. A statement that is another one as it is shown, or as it is cut, becomes a comment."""
+    if field not in _OF_LINES:
+        return _cut(visible(text), longest)
     if field in _STATEMENTS and (statement := phrases.statement(text)) != f"{text};":
-        return _cut(statement, BOUNDS.texts[0])
-    return _cut(visible_lines(text) if field in _OF_LINES else visible(text), BOUNDS.texts[0])
+        return _cut(statement, longest)
+    if len(text) > longest:
+        return f"-- {len(text):,} characters, which an answer has no room for: the sidecar's HTTP API has them"
+    return visible_lines(text)
 
 
 def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - len(_CUT)] + _CUT
-
-
-def _subjects(value: Any) -> Iterator[str]:
-    """The names of all subjects in JSON values, as sentences have them."""
-    match value:
-        case {"subject": dict() as subject, **others}:
-            name = ".".join(map(str, subject.values()))
-            yield from (name,) if name else ()
-            yield from _subjects(others)
-        case dict():
-            for part in value.values():
-                yield from _subjects(part)
-        case list():
-            for part in value:
-                yield from _subjects(part)
 
 
 def _lists(answer: BaseModel) -> list[str]:
@@ -202,4 +200,4 @@ def _written(whole: Shown, paragraph: Callable[[Shown], str], start: int, count:
     page: AnswerPage[BaseModel] = AnswerPage(answer=whole.model_copy(update=lists), left_out=rest, next_cursor=cursor)
     more = f" {rest} items are left out: ask again with cursor {end}." if rest else ""
     structured = page.model_dump(mode="json", by_alias=True, exclude_defaults=True, serialize_as_any=True)
-    return WrittenPage(structured, paragraph(whole) + more)
+    return WrittenPage(structured, _cut(paragraph(whole), BOUNDS.paragraph) + more)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal, TypeVar
@@ -17,7 +18,7 @@ from advisor.contract.upgrade import UpgradeForecast
 from advisor.contract.visible import visible
 from advisor.ledger.history import History
 from advisor.mcp import paragraphs
-from advisor.mcp.answers import CurveAnswer, FindingAnswer, FindingList, ServerList, curve_answer
+from advisor.mcp.answers import CurveAnswer, FindingAnswer, FindingList, ServerList, curve_answer, plan_answer
 from advisor.mcp.endpoint import NotAnswered
 from advisor.mcp.pages import AnswerPage, written
 from advisor.mcp.sources import AnswerSource
@@ -161,9 +162,11 @@ class Tools:
         when it is done, and the way back. Nothing is applied. Propose it to a person, or as a pull request; then ask
         get_outcome what came of it.
         """
-        return await self._answer(
-            lambda source: source.plan(fingerprint, target, manifest, server), paragraphs.plan, cursor
-        )
+
+        async def plan(source: AnswerSource) -> Plan:
+            return plan_answer(await source.plan(fingerprint, target, manifest, server))
+
+        return await self._answer(plan, paragraphs.plan, cursor)
 
     async def forecast_upgrade(
         self,
@@ -224,7 +227,8 @@ class Tools:
     ) -> CallToolResult:
         """A page of an answer, or why there is none."""
         try:
-            page = written(await ask(await self._choose()), paragraph, cursor)
+            answer = await ask(await self._choose())
+            page = await asyncio.to_thread(written, answer, paragraph, cursor)
         except NotAnswered as error:
             return CallToolResult(content=[TextContent(type="text", text=visible(str(error)))], is_error=True)
         texts = (page.paragraph, page.text)

@@ -82,6 +82,25 @@ class Agent:
         return pages
 
 
+class Novice:
+    """An agent that knows nothing but what the tools say of themselves.
+
+    It takes the tool whose description has the words of its need, and fills the arguments by their names.
+    """
+
+    def __init__(self, agent: Agent) -> None:
+        self._agent = agent
+
+    async def ask(self, need: str, **known: Any) -> tuple[str, dict[str, Any]]:
+        """The paragraph and the answer of the tool whose description has these words, to what is known of arguments."""
+        tools = (await self._agent.client.list_tools()).tools
+        [tool] = [tool for tool in tools if need in (tool.description or "")]
+        arguments = {name: known[name] for name in tool.input_schema["properties"] if name in known}
+        assert set(tool.input_schema.get("required", ())) <= set(arguments), tool.name
+        answer = await self._agent.ask(tool.name, **arguments)
+        return answer.paragraph, answer.answer
+
+
 @asynccontextmanager
 async def started(*arguments: object) -> AsyncIterator[Agent]:
     """An agent that starts `innodb-advisor mcp` with these arguments, over standard input and output."""

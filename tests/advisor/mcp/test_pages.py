@@ -8,6 +8,8 @@ import pytest
 
 from advisor.contract.recommendation import Severity
 from advisor.contract.visible import visible
+from advisor.ledger.entry import Changed, Outcome
+from advisor.ledger.history import History
 from advisor.mcp import paragraphs
 from advisor.mcp.answers import FindingLine, FindingList
 from advisor.mcp.endpoint import NotAnswered
@@ -97,3 +99,19 @@ def test_names_show_and_are_quoted(name: str) -> None:
 def test_a_text_without_end_is_cut() -> None:
     page = written(findings(line("w" * 100_000)), paragraphs.findings)
     assert page.length <= BOUNDS.longest
+
+
+def test_a_statement_is_whole_or_a_comment() -> None:
+    def outcome(undo: str) -> History:
+        changed = Changed(setting="innodb_old_blocks_pct", before=37, after=95, undo=(undo,))
+        return History(kept=False, outcomes=(Outcome(id="1", at=1.0, changes=(changed,)),), findings=())
+
+    for sent, shown in (
+        ("SET GLOBAL innodb_old_blocks_pct = 37", "SET GLOBAL innodb_old_blocks_pct = 37"),
+        ("SET GLOBAL a = '\u202e'", "-- this name cannot be shown as it is"),
+        (f"SET GLOBAL a = '{'w' * 5_000}'", "-- 5,017 characters, which an answer has no room for"),
+    ):
+        page = written(outcome(sent), paragraphs.history)
+        [statement] = page.structured["answer"]["outcomes"][0]["changes"][0]["undo"]
+        assert statement.startswith(shown)
+        assert page.length <= BOUNDS.longest
