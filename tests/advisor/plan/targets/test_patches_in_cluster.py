@@ -16,11 +16,12 @@ import yaml  # type: ignore[import-untyped]
 from advisor.contract.plan import TargetName
 from advisor.plan.targets import TARGETS
 from advisor.plan.targets.target import MemorySize, Patches
+from lab.packages import go
 from lab.programs import kubernetes
 from lab.programs.kubernetes import ApiRefusal, Kubernetes
-from tests.advisor.plan.targets.owners import OLD_BLOCKS, advised, manifest, server_of
+from tests.advisor.plan.targets.owners import MYSQL, OLD_BLOCKS, advised, manifest, server_of
 from tests.advisor.plan.targets.patching import definitions, documents, operations
-from tests.unavailable import or_give_up
+from tests.unavailable import if_available, or_give_up
 from tests.waiting import wait_for
 
 pytestmark = pytest.mark.long
@@ -34,6 +35,8 @@ OPERATORS: tuple[TargetName, ...] = (
     "vitess",
     "mariadb-operator",
 )
+KUBEBLOCKS = "github.com/apecloud/kubeblocks", "v1.0.0", "config/crd/bases"
+DEFINITIONS = ("apps.kubeblocks.io_clusters.yaml", "operations.kubeblocks.io_opsrequests.yaml")
 GI = 1 << 30
 
 
@@ -44,9 +47,11 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         with uncaptured():  # how far a build of minutes is
             started = stack.enter_context(or_give_up(kubernetes.running(tmp_path_factory.mktemp("kubernetes"))))
         started.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OWN}})
-        for definition in definitions():
+        folder = if_available(go.files, *KUBEBLOCKS)
+        of_kubeblocks = [yaml.safe_load((folder / file).read_text(encoding="utf-8")) for file in DEFINITIONS]
+        for definition in (*definitions(), *of_kubeblocks):
             started.create(dict(definition))
-        for name in OPERATORS:
+        for name in (*OPERATORS, "kubeblocks"):
             for item in documents(manifest(name)):
                 wait_for(functools.partial(created, started, item))
         yield started
@@ -121,6 +126,18 @@ def test_memory_without_a_manifest_is_a_merge_patch_that_leaves_the_rest(cluster
     cluster.patch(path, yaml.safe_load(patches.undo.text))
     assert "6144Mi" not in str(content(cluster, path))
     cluster.patch(path, {"spec": before["spec"]})
+
+
+def test_requests_of_kubeblocks_are_taken(cluster: Kubernetes) -> None:
+    target = TARGETS["kubeblocks"]
+    changes = [target.settings(MYSQL, (line,), manifest("kubeblocks")) for line in advised(MYSQL)]
+    memory = target.memory(MemorySize(GI, GI), MemorySize(2 * GI, 3 * GI), manifest("kubeblocks"))
+    assert memory is not None
+    for patches in (*changes, memory):
+        for patch in (patches.patch, patches.undo):
+            request = yaml.safe_load(patch.text)
+            request["metadata"]["name"] = "innodb"
+            assert cluster.create(request, dryRun="All")["spec"]["clusterName"] == "shop"
 
 
 def test_the_server_refuses_what_is_not_in_the_schema(cluster: Kubernetes) -> None:
