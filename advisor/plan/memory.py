@@ -32,11 +32,11 @@ _MIB = 2**20
 class _Needs:
     """What a container needs beside the bytes of the settings."""
 
-    beside_pool: float = 0.08
-    """Of a byte of the pool, bytes that are allocated beside it: control blocks, hash tables, the kernel's tables of
-    pages."""
-    beside_pool_with_blocks: float = 0.03
-    """The same where the control blocks are in the pool's own bytes."""
+    beside_pool: float = 0.03
+    """Of a byte of the pool, bytes that are allocated beside it: hash tables, the kernel's tables of pages, and control
+    blocks where they are not a part of the pool."""
+    beside_pool_with_latches: float = 0.09
+    """The same where each control block has latches."""
     room: float = 0.1
     """Share of the limit that stays free of what is expected: other tools take a change back at 90 % of the memory."""
 
@@ -106,7 +106,7 @@ def _of_change(server: Server, changes: tuple[Change, ...]) -> Iterator[float]:
 
 
 def _beside_pool(server: Server) -> float:
-    return _NEEDS.beside_pool_with_blocks if server.has("pool_size_with_control_blocks") else _NEEDS.beside_pool
+    return _NEEDS.beside_pool_with_latches if server.has("page_latches_in_control_blocks") else _NEEDS.beside_pool
 
 
 def _limited(machine: Machine) -> bool:

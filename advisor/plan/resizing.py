@@ -16,9 +16,7 @@ from advisor.observe.window import Window
 from advisor.plan.memory import POOL
 from exporter.rows import number
 from exporter.server import Server
-from exporter.snapshot import Snapshot
 
-SIZE_MAX = "innodb_buffer_pool_size_max"
 _IN_USE = "innodb_server_memory_bytes - ignoring (source) innodb_server_memory_available_bytes"
 _POOL_PAGES = "sum without (pool) (innodb_buffer_pool_size_pages) * innodb_page_size_bytes"
 
@@ -72,29 +70,6 @@ def steps(
     return settings, _given_back(window.latest.server, plan, to, back=back), of_limit
 
 
-def shortfall(latest: Snapshot, change: Change) -> str | None:
-    """Why the server has not done a change of its pool's size, as its own counts say; None where it has.
-
-    The variable alone does not tell: it may have the new value while the pool is still resized, or for good.
-    """
-    if change.setting != POOL:
-        return None
-    latest_size, size_max = latest.setting(POOL), latest.setting(SIZE_MAX)
-    before, to, size, most = (number(value) for value in (change.from_, change.to, latest_size, size_max))
-    pages, page = over_pools("size_pages")(latest), number(latest.setting("innodb_page_size"))
-    if before is None or to is None or size is None or pages is None or page is None or before == to:
-        return None
-    if size == before:
-        bound = f"; {SIZE_MAX} = {exact_binary(most)} is the most without a restart" if most and to > most else ""
-        return f"{POOL} is {exact_binary(size)} as before: the server did not take the change{bound}"
-    has = pages * page
-    if abs(has - before) < abs(has - size):
-        return f"the pool still has {pages:,.0f} pages ({binary(has)}): the server is resizing it, or could not"
-    if size != to:
-        return f"the server has rounded {exact_binary(to)} to {exact_binary(size)}: whole chunks in each instance"
-    return None
-
-
 def _limit_in_words(plan: MemoryPlan, to: float | None, *, grows: bool) -> str:
     verb = "Raise" if grows else "Lower"
     if plan.limit_then is None or to is None:
@@ -114,7 +89,10 @@ def _limit_seen(to: float | None, *, grows: bool) -> Check | None:
 
 def _given_back(server: Server, plan: MemoryPlan, to: float | None, *, back: bool) -> Step:
     """Wait until a lower limit has room for what is in use."""
-    do = "Wait until the server has given the memory back: a lower limit would have it killed before."
+    do = (
+        "Wait until the server has given the memory back: a lower limit would have it killed before. Restart it if the"
+        " memory does not come."
+    )
     if server.has("pool_shrink_keeps_memory"):
         do = "Restart the server: it gives no memory of a smaller pool back while it runs (MDEV-32339)."
     if to is None or plan.used_bytes is None:
@@ -138,18 +116,17 @@ def _resized(window: Window, changes: tuple[Change, ...], *, back: bool) -> Chec
     before, after = (after, before) if back else (before, after)
     latest = window.latest
     pages, page, size = over_pools("size_pages")(latest), number(latest.setting("innodb_page_size")), before
-    if not back:
-        size = number(latest.setting(POOL)) or before
-    share = 1.0 if pages is None or page is None or not size or back else pages * page / size
+    share = 1.0 if pages is None or page is None or back else pages * page / size
     least = share * (before + _DONE.resized * (after - before))
-    more = after > before
     return Check(
         what=(
-            f"Both sizes are {exact_binary(after)}, but for whole chunks and, on MariaDB, control blocks; the status,"
-            " where there is one, says that the resizing is completed. The variable alone has the new value at once."
+            f"Both sizes are {exact_binary(after)}, but for whole chunks and, on MariaDB, control blocks; and the"
+            " status is empty or says that the resizing is completed. The sizes alone do not tell: the variable has the"
+            " new value at once, and MySQL counts the pages of a smaller pool before it has given up the others, which"
+            " may take minutes under load."
         ),
         sql=_resize_sql(latest.server),
-        promql=f"{_POOL_PAGES} {'>=' if more else '<='} {least:.0f}",
+        promql=f"{_POOL_PAGES} >= {least:.0f}" if after > before else None,
     )
 
 

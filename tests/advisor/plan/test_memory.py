@@ -16,10 +16,9 @@ from advisor.models.ddl import BUILD_PEAK
 from advisor.observe.window import Window
 from advisor.plan import memory
 from advisor.plan.memory import DDL_BUFFER, POOL, limits
-from advisor.plan.resizing import shortfall, steps
+from advisor.plan.resizing import steps
 from advisor.plan.targets.target import MemorySize, PlanRefused
-from exporter.collectors.pools import POOLS
-from tests.advisor.building import captured, pool, snapshot, variables
+from tests.advisor.building import captured
 
 MIB, GIB = 2**20, 2**30
 MYSQL, MARIADB, OLD_MARIADB = (f"{server}/repeated-scan" for server in ("mysql-9.7", "mariadb-11.8", "mariadb-10.5"))
@@ -90,12 +89,12 @@ def test_a_smaller_pool_lowers_the_limit_and_no_limit_that_is_too_small_rises_by
     assert planned(tight, POOL, size(tight) - MIB).limit_then == 900 * MIB
 
 
-def test_control_blocks_are_a_part_of_the_pool_of_new_releases_of_mariadb_only() -> None:
+def test_latches_of_pages_take_memory_beside_the_pool_on_mysql() -> None:
     beside = {}
     for recording in (MYSQL, MARIADB, OLD_MARIADB):
         window = watched(recording)
         beside[recording] = planned(window, POOL, size(window) + GIB).change_bytes / GIB - 1.0
-    assert 0.0 < beside[MARIADB] < beside[MYSQL] == beside[OLD_MARIADB] < 0.1
+    assert 0.0 < beside[MARIADB] == beside[OLD_MARIADB] < beside[MYSQL] < 0.1
 
 
 def test_an_index_build_takes_more_than_its_setting() -> None:
@@ -168,7 +167,8 @@ def test_each_step_has_the_check_that_says_it_is_done() -> None:
     assert "performance_schema.global_status" in grown.done.sql
     shrunk, given_back, lowered = steps(window, changes, plan, SET, PATCH, back=True)
     assert shrunk.done is not None
-    assert "<=" in str(shrunk.done.promql)
+    # MySQL counts fewer pages before it has given up the others.
+    assert (shrunk.done.sql, shrunk.done.promql) == (grown.done.sql, None)
     assert given_back.done is not None
     # Under the old limit as much was in use as today.
     most = max(700 * MIB, int(0.95 * 900 * MIB))
@@ -195,27 +195,3 @@ def test_a_server_that_gives_nothing_back_is_restarted() -> None:
     _, given_back, _ = steps(window, changes, memory.memory(window, changes), SET, None)
     assert given_back.do.startswith("Restart the server")
     assert "MDEV-32339" in given_back.do
-
-
-@pytest.mark.parametrize(
-    ("settings", "pages", "says"),
-    [
-        ({POOL: "268435456"}, 16384, None),
-        ({POOL: "134217728"}, 8192, "did not take"),
-        (
-            {POOL: "134217728", "innodb_buffer_pool_size_max": "134217728"},
-            8192,
-            "innodb_buffer_pool_size_max = 128 MiB",
-        ),
-        ({POOL: "268435456"}, 8192, "resizing"),
-        ({POOL: "402653184"}, 24576, "rounded 256 MiB to 384 MiB"),
-        ({POOL: "268435456"}, 16128, None),
-    ],
-)
-def test_a_pool_that_the_server_did_not_make_is_told(settings: dict[str, str], pages: int, says: str | None) -> None:
-    window = watched(MYSQL)
-    changed = change_at(window.latest, POOL, 128.0 * MIB, 256.0 * MIB)
-    latest = snapshot(60.0, variables=variables(**settings), pools=(pool(size_pages=pages),))
-    assert latest[POOLS] is not None
-    reason = shortfall(latest, changed)
-    assert (reason is None) if says is None else (says in str(reason))
