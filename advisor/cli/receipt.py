@@ -11,6 +11,7 @@ import click
 from advisor.cli.options import format_option
 from advisor.cli.output import FINDINGS, OPEN, UNDECIDED, Unusable, epilog
 from advisor.cli.remembered import LedgerOptions, ledger_options
+from advisor.cli.sidecar import SidecarOptions, optional_sidecar_options
 
 if TYPE_CHECKING:
     from advisor.plan.receipt import Receipt
@@ -27,14 +28,16 @@ _CODES: Mapping[str, int] = {
 
 @click.command(
     epilog=epilog(
+        "receipt a63178a321b3b23c --url http://127.0.0.1:9747",
         "receipt a63178a321b3b23c --state-dir /var/lib/innodb-advisor",
         "receipt a63178a321b3b23c --recording shop.jsonl.gz --format markdown",
     )
 )
 @click.argument("fingerprint")
+@optional_sidecar_options
 @ledger_options
 @format_option("text", "markdown", "json")
-def receipt(*, fingerprint: str, remembered: LedgerOptions, style: str) -> None:
+def receipt(*, fingerprint: str, sidecar: SidecarOptions | None, remembered: LedgerOptions, style: str) -> None:
     """Say what became of the change that a finding asked for.
 
     FINGERPRINT is the finding's. The receipt has what was predicted and what was measured, what else moved, when, and
@@ -49,15 +52,25 @@ def receipt(*, fingerprint: str, remembered: LedgerOptions, style: str) -> None:
     from advisor.cli.output import model_json, put
     from advisor.render import receipt as documents
 
-    answer = _receipt(fingerprint, remembered)
+    answer = _receipt(fingerprint, remembered) if sidecar is None else _asked(fingerprint, sidecar, remembered)
     put(model_json(answer) if style == "json" else documents.receipt(answer), style=style)
     sys.exit(_CODES[answer.state])
+
+
+def _asked(fingerprint: str, sidecar: SidecarOptions, remembered: LedgerOptions) -> Receipt:
+    from urllib.parse import quote
+
+    from advisor.plan.receipt import Receipt
+
+    if remembered.is_named:
+        raise click.UsageError("--url stands alone: it replaces the directory, the server and the recording")
+    return sidecar.ask(f"/advise/{quote(fingerprint, safe='')}/receipt", Receipt)
 
 
 def _receipt(fingerprint: str, remembered: LedgerOptions) -> Receipt:
     from advisor.plan.receipt import receipt as receipt_of
 
-    answer = receipt_of(remembered.load("a `serve` answers GET /advise/{fingerprint}/receipt"), fingerprint)
+    answer = receipt_of(remembered.load("or a running sidecar with --url"), fingerprint)
     if answer is None:
         raise Unusable(f"no finding and no outcome has the fingerprint {fingerprint}; `history` lists all there are")
     return answer

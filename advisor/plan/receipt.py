@@ -62,7 +62,12 @@ def receipt(ledger: Ledger, fingerprint: str) -> Receipt | None:
     """The receipt of a finding; None where the ledger knows neither the finding nor an outcome of it."""
     finding, outcomes = ledger.findings.get(fingerprint), history.of_finding(ledger, fingerprint)
     if outcomes:
-        return _of_outcome(finding, outcomes[0], len(outcomes) - 1)
+        # Of a setting that went back to where the finding asks from, it is asked again: no change followed it.
+        returns = {outcome.taken_back_at for outcome in outcomes}
+        newest = next(
+            (number for number, outcome in enumerate(outcomes) if outcome.followed or outcome.at not in returns), 0
+        )
+        return _of_outcome(finding, outcomes[newest], len(outcomes) - newest - 1)
     return None if finding is None else _of_finding(finding)
 
 

@@ -22,6 +22,7 @@ from tests.advisor.building import RECORDING, capture
 from tests.advisor.ledger.entries import FINGERPRINT, closed, opened, remembered
 from tests.advisor.ledger.outcomes import worse
 from tests.advisor.ledger.recordings import carrying, stored
+from tests.advisor.listening import Listening
 from tests.advisor.sidecar import OWN
 
 Ask = Callable[..., Result]
@@ -57,6 +58,16 @@ def test_the_exit_code_is_the_state(tmp_path: Path, entries: tuple[Entry, ...], 
     assert [line.rstrip() for line in ended.stdout.splitlines()] == text.text(documents.receipt(answer)).splitlines()
 
 
+def test_a_running_sidecar_says_the_same(tmp_path: Path) -> None:
+    recording = carrying(tmp_path / "recording.jsonl", Ledger.of(of(result=entry.Result.MISSED)))
+    with Listening("--recording", recording) as sidecar:
+        ended = ask(FINGERPRINT, "--url", sidecar.url)
+        assert (ended.exit_code, ended.stdout) == (1, ask(FINGERPRINT, "--recording", recording).stdout)
+        unknown = ask("9f2c", "--url", sidecar.url)
+        assert unknown.exit_code == 2
+        assert "no finding and no outcome has the fingerprint 9f2c" in " ".join(unknown.stderr.split())
+
+
 def test_a_recording_has_the_same_in_every_form(tmp_path: Path) -> None:
     ledger = Ledger.of(of())
     answer = receipt_of(ledger, FINGERPRINT)
@@ -69,7 +80,8 @@ def test_a_recording_has_the_same_in_every_form(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((FINGERPRINT,), "name the directory of `serve` with --state-dir, or a file with --recording; a `serve` "),
+        ((FINGERPRINT,), "with --state-dir, or a file with --recording; or a running sidecar with --url"),
+        ((FINGERPRINT, "--url", "http://127.0.0.1:1", "--recording", "{carrying}"), "--url stands alone"),
         ((), "Missing argument 'FINGERPRINT'"),
         ((FINGERPRINT, "--state-dir", "{empty}"), "has no history: `serve --state-dir` keeps one there"),
         ((FINGERPRINT, "--recording", capture(RECORDING)), "carries no history"),

@@ -120,6 +120,16 @@ def test_a_change_that_was_taken_back_says_so() -> None:
     assert kept.says.endswith("measured 12 pages read per pass. It was taken back.")
 
 
+def test_a_change_that_takes_another_back_did_not_follow_the_finding() -> None:
+    harmful = closed("1" * 16, followed=False, promise=None, others=(worse(),), taken_back_at=AT + 7200)
+    back = opened("2" * 16, at=AT + 7200, followed=False, promise=None)
+    answer = receipt(remembered(), harmful, back)
+    assert answer.outcome is not None
+    assert (answer.outcome.id, answer.state, answer.earlier) == ("1" * 16, ReceiptState.HARM, 0)
+    advised = back.model_copy(update={"followed": True, "promise": PROMISE})
+    assert receipt(remembered(), harmful, advised).state is ReceiptState.OPEN
+
+
 def test_a_recording_without_names_has_the_same_figures() -> None:
     ledger = Ledger.of([remembered(), closed(), unasked()])
     anonymous = recorded_ledger(ledger_lines(ledger, [RULE], Pseudonyms()))
