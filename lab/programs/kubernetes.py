@@ -39,6 +39,7 @@ STAGES = ("node/fast", "node/heartbeat-with-lease", "pod/fast")
 READY_SECONDS, ASK_SECONDS = 180.0, 60.0
 _JSON = "application/json"
 _USER = "admin"
+_KEY = "service-account.key"
 _LABELS = {"kubernetes.io/os": "linux", "disk": "ssd"}
 
 Manifest = dict[str, Any]
@@ -153,21 +154,17 @@ class Kubernetes:
 
 
 @contextlib.contextmanager
-def running(folder: Path) -> Iterator[Kubernetes]:
-    """Start a cluster on the loopback address, wait until its node is ready, and stop it at the end.
+def api_server(folder: Path) -> Iterator[Kubernetes]:
+    """Start an API server alone on the loopback address: it takes objects, and nothing acts on them.
 
     Args:
         folder: For data, certificates and logs.
     """
     etcd = debian.program(SUITE, "etcd-server", "usr/bin/etcd")
-    control = str(go.built("kubernetes", MODULE, _VARIABLES) / "kubernetes")
-    kwok = str(go.installed("kwok", KWOK, "sigs.k8s.io/kwok/cmd/kwok") / "kwok")
-    stages = go.files("sigs.k8s.io/kwok", KWOK, "kustomize/stage")
-    files = [path for stage in STAGES for path in sorted((stages / stage).glob(f"{stage.partition('/')[0]}-*.yaml"))]
     client, peer, port = free_port(), free_port(), free_port()
     clients, peers = f"http://{HOST}:{client}", f"http://{HOST}:{peer}"
     cluster = Kubernetes(f"https://{HOST}:{port}", secrets.token_hex(16), folder / "kubeconfig")
-    tokens, key = folder / "tokens.csv", folder / "service-account.key"
+    tokens, key = folder / "tokens.csv", folder / _KEY
     tokens.write_text(f"{cluster.token},{_USER},{_USER},system:masters\n", encoding="utf-8")
     tokens.chmod(0o600)
     key.write_bytes(_key())
@@ -181,8 +178,8 @@ def running(folder: Path) -> Iterator[Kubernetes]:
         f"--initial-cluster=default={peers}",
         "--unsafe-no-fsync",
     ]
-    api_server = [
-        control,
+    server = [
+        _control_plane(),
         "apiserver",
         f"--etcd-servers={clients}",
         f"--bind-address={HOST}",
@@ -197,21 +194,41 @@ def running(folder: Path) -> Iterator[Kubernetes]:
         f"--service-account-key-file={key}",
         f"--service-account-signing-key-file={key}",
     ]
-    alone = [f"--kubeconfig={cluster.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
-    manager = [control, "controller-manager", *alone, f"--service-account-private-key-file={key}"]
-    nodes = [kwok, *alone[:1], "--manage-all-nodes=true", *(f"--config={path}" for path in files)]
     with ExitStack() as stack:
+        stack.enter_context(ChildProcess("etcd", etcd, log=folder / "etcd.log"))
+        started = stack.enter_context(ChildProcess("kube-apiserver", server, log=folder / "kube-apiserver.log"))
+        started.wait_until(cluster.is_ready, READY_SECONDS)
+        yield cluster
+
+
+@contextlib.contextmanager
+def running(folder: Path) -> Iterator[Kubernetes]:
+    """Start a cluster on the loopback address, wait until its node is ready, and stop it at the end.
+
+    Args:
+        folder: For data, certificates and logs.
+    """
+    kwok = str(go.installed("kwok", KWOK, "sigs.k8s.io/kwok/cmd/kwok") / "kwok")
+    stages = go.files("sigs.k8s.io/kwok", KWOK, "kustomize/stage")
+    files = [path for stage in STAGES for path in sorted((stages / stage).glob(f"{stage.partition('/')[0]}-*.yaml"))]
+    with ExitStack() as stack:
+        cluster = stack.enter_context(api_server(folder))
+        alone = [f"--kubeconfig={cluster.kubeconfig}", "--leader-elect=false", "--secure-port=0"]
+        key = f"--service-account-private-key-file={folder / _KEY}"
+        nodes = [kwok, *alone[:1], "--manage-all-nodes=true", *(f"--config={path}" for path in files)]
 
         def start(name: str, command: Sequence[str]) -> ChildProcess:
             return stack.enter_context(ChildProcess(name, command, log=folder / f"{name}.log"))
 
-        start("etcd", etcd)
-        start("kube-apiserver", api_server).wait_until(cluster.is_ready, READY_SECONDS)
-        start("kube-controller-manager", manager)
-        start("kube-scheduler", [control, "scheduler", *alone])
+        start("kube-controller-manager", [_control_plane(), "controller-manager", *alone, key])
+        start("kube-scheduler", [_control_plane(), "scheduler", *alone])
         cluster.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "labels": _LABELS}})
         start("kwok", nodes).wait_until(cluster.takes_pods, READY_SECONDS)
         yield cluster
+
+
+def _control_plane() -> str:
+    return str(go.built("kubernetes", MODULE, _VARIABLES) / "kubernetes")
 
 
 def _kubeconfig(cluster: Kubernetes) -> Manifest:

@@ -45,7 +45,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     uncaptured = request.config.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled
     with ExitStack() as stack:
         with uncaptured():  # how far a build of minutes is
-            started = stack.enter_context(or_give_up(kubernetes.running(tmp_path_factory.mktemp("kubernetes"))))
+            started = stack.enter_context(or_give_up(kubernetes.api_server(tmp_path_factory.mktemp("kubernetes"))))
         started.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OWN}})
         folder = if_available(go.files, *KUBEBLOCKS)
         of_kubeblocks = [yaml.safe_load((folder / file).read_text(encoding="utf-8")) for file in DEFINITIONS]
