@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from ruamel.yaml import YAML
 
 from advisor.contract.plan import Patch
 from tests.charts.manifests import read
@@ -23,8 +24,10 @@ def documents(text: str) -> list[Any]:
 
 
 def operations(patch: Patch) -> list[dict[str, Any]]:
-    """The operations of a JSON patch, as kubectl reads them."""
-    return [*yaml.safe_load(patch.text)]
+    """The operations of a JSON patch, which mean the same in YAML 1.1, for kubectl, and in 1.2."""
+    loaded = [*yaml.safe_load(patch.text)]
+    assert YAML(typ="safe").load(patch.text) == loaded
+    return loaded
 
 
 def patched(manifest: Any, patch: Patch) -> Any:

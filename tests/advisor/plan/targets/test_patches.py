@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from advisor.contract.plan import Patch, TargetName
 from advisor.plan.targets import TARGETS
+from advisor.plan.targets.manifest import yaml_text
 from advisor.plan.targets.option_block import OptionBlock, written
 from advisor.plan.targets.target import MemorySize, Patches, PlanRefused, SettingLine
 from advisor.upgrade.options import groups_of, variable_of
@@ -241,3 +242,9 @@ def test_hcl_is_a_block_for_each_parameter() -> None:
 def _both(name: TargetName, change: SettingLine) -> tuple[Patch, Patch]:
     patches = TARGETS[name].settings(server_of(name), (change,), None)
     return patches.patch, patches.undo
+
+
+@given(st.one_of(st.text(), st.lists(st.text("ab :#-'\"\\\t\r\n\x85é\u2028\ufeff😀{}[]&*!|>%@`,?~=0")).map("\n".join)))
+def test_any_text_is_the_same_in_yaml_of_both_versions(text: str) -> None:
+    patch = Patch(file="", form="", text=yaml_text([{"op": "test", "path": "/a", "value": text}]))
+    assert operations(patch) == [{"op": "test", "path": "/a", "value": text}]
