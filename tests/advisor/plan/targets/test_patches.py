@@ -30,7 +30,7 @@ from tests.advisor.plan.targets.owners import (
     manifest,
     server_of,
 )
-from tests.advisor.plan.targets.patching import documents, patched, schemas
+from tests.advisor.plan.targets.patching import documents, operations, patched, schemas
 
 OBJECTS: tuple[TargetName, ...] = (
     "percona-ps",
