@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click.core import ParameterSource
 
 from advisor.cli.parameters import duration, interval, rate
 from advisor.files.quantities import size
@@ -117,6 +118,11 @@ class SetupOptions:
         if (latest.server, latest.rules) != (at_start.server, at_start.rules):
             log.warning("%s: server and rules take effect at the next start", self.config)
         return (*suppressed, *latest.suppress)
+
+
+def on_command_line(name: str) -> bool:
+    """Whether an option was given; the environment may give it for other commands."""
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def option_group(name: str, collect: Callable[..., object], *options: Decorator) -> Decorator:

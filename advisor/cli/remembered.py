@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from click.core import ParameterSource
 
 from advisor.cli import options
-from advisor.cli.options import DSN_VARIABLE, option_group, state_option
+from advisor.cli.options import DSN_VARIABLE, on_command_line, option_group, state_option
 from advisor.cli.output import Unusable
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class LedgerOptions:
     @property
     def is_named(self) -> bool:
         """Whether the command line names one; the environment may name a directory for other commands."""
-        return any((self.recording, self.dsn, self.defaults_file, _on_command_line("state_dir")))
+        return any((self.recording, self.dsn, self.defaults_file, on_command_line("state_dir")))
 
     def load(self, otherwise: str) -> Ledger:
         """The ledger.
@@ -49,7 +48,7 @@ class LedgerOptions:
             Unusable: It cannot be read.
         """
         if self.recording is not None:
-            if self.dsn or self.defaults_file or _on_command_line("state_dir"):
+            if self.dsn or self.defaults_file or on_command_line("state_dir"):
                 raise click.UsageError("--recording stands alone: it replaces the directory and the server")
             return _recorded_ledger(self.recording)
         if self.state_dir is None:
@@ -82,10 +81,6 @@ ledger_options = option_group(
         help="A recording made by `record --state-dir`, instead of a directory.",
     ),
 )
-
-
-def _on_command_line(name: str) -> bool:
-    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _recorded_ledger(recording: Path) -> Ledger:

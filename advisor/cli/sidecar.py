@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from advisor.cli import parameters
-from advisor.cli.options import option_group
+from advisor.cli.options import on_command_line, option_group
 from advisor.cli.output import Unusable
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class SidecarOptions:
 
 
 def _sidecar_or_none(sidecar_url: str | None, url_config: Path | None) -> SidecarOptions | None:
-    if sidecar_url is None and url_config is not None:
+    if sidecar_url is None and on_command_line("url_config"):
         raise click.UsageError("--url-config is for --url")
     return None if sidecar_url is None else SidecarOptions(sidecar_url, url_config)
 

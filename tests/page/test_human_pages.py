@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
+from advisor.ledger.ledger import Ledger
+from tests.advisor.ledger.entries import FINGERPRINT, closed, remembered
+from tests.advisor.ledger.recordings import carrying
 from tests.advisor.listening import Listening
+from tests.page.conftest import Serve
 from tests.page.visitor import Visitor, accessible, narrow, ready
 
 RULE = "scan-exceeds-old-sublist"
@@ -30,6 +35,22 @@ def test_a_browser_gets_a_page(replaying: Listening, visitor: Visitor, path: str
     narrow(page)
     accessible(page)
     assert replaying.get(path).headers["content-type"] == "application/json"
+
+
+def test_a_receipt_draws_its_bars(serve: Serve, visitor: Visitor, tmp_path: Path) -> None:
+    sidecar = serve("--recording", carrying(tmp_path / "recording.jsonl", Ledger.of([remembered(), closed()])))
+    page = visitor.open(f"{sidecar.url}/advise/{FINGERPRINT}/receipt")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("kept")
+    bars = page.locator("svg.read-bar")
+    expect(bars).to_have_count(6)
+    widths = bars.evaluate_all(
+        "bars => bars.map(bar => bar.querySelector('.read-bar-low').getBoundingClientRect().width)"
+    )
+    when_predicted, predicted, before, after, *_ = widths
+    assert when_predicted == before > 50  # pixels
+    assert predicted == 0 <= after < before / 100
+    narrow(page)
+    accessible(page)
 
 
 def test_the_addresses_of_advice_open_the_page(replaying: Listening, visitor: Visitor, finding: dict[str, Any]) -> None:

@@ -28,9 +28,9 @@ from tests.advisor.sidecar import OWN
 Ask = Callable[..., Result]
 
 
-def ask(*arguments: object) -> Result:
+def ask(*arguments: object, **environment: str) -> Result:
     without: dict[str, str | None] = dict.fromkeys(OWN)
-    return CliRunner(env=without).invoke(main, ["receipt", *map(str, arguments)])
+    return CliRunner(env={**without, **environment}).invoke(main, ["receipt", *map(str, arguments)])
 
 
 def of(**values: Any) -> tuple[Entry, ...]:
@@ -68,6 +68,12 @@ def test_a_running_sidecar_says_the_same(tmp_path: Path) -> None:
         assert "no finding and no outcome has the fingerprint 9f2c" in " ".join(unknown.stderr.split())
 
 
+def test_the_environment_of_another_command_is_no_source(tmp_path: Path) -> None:
+    recording = carrying(tmp_path / "recording.jsonl", Ledger.of(of()))
+    others = {"INNODB_ADVISOR_URL_CONFIG": "none.yaml", "INNODB_ADVISOR_STATE_DIR": "none"}
+    assert ask(FINGERPRINT, "--recording", recording, **others).exit_code == 0
+
+
 def test_a_recording_has_the_same_in_every_form(tmp_path: Path) -> None:
     ledger = Ledger.of(of())
     answer = receipt_of(ledger, FINGERPRINT)
@@ -82,6 +88,7 @@ def test_a_recording_has_the_same_in_every_form(tmp_path: Path) -> None:
     [
         ((FINGERPRINT,), "with --state-dir, or a file with --recording; or a running sidecar with --url"),
         ((FINGERPRINT, "--url", "http://127.0.0.1:1", "--recording", "{carrying}"), "--url stands alone"),
+        ((FINGERPRINT, "--url-config", "x", "--recording", "{carrying}"), "--url-config is for --url"),
         ((), "Missing argument 'FINGERPRINT'"),
         ((FINGERPRINT, "--state-dir", "{empty}"), "has no history: `serve --state-dir` keeps one there"),
         ((FINGERPRINT, "--recording", capture(RECORDING)), "carries no history"),
