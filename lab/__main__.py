@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
-from lab import curves, experiments, proofs, upgrades
+from lab import curves, experiments, plans, proofs, upgrades
 from lab.harness.campaign import ATTEMPTS, Campaign
 from lab.servers import NAMES, OWN
 
-OTHERS = {study.parts[0].subject: study for study in (*experiments.studies(), *curves.studies(), upgrades.study())}
+_MEASURED = (*experiments.studies(), *curves.studies(), upgrades.study(), plans.study())
+OTHERS = {study.parts[0].subject: study for study in _MEASURED}
 PROOFS = {study.parts[0].subject: study for study in proofs.studies()}
 
 
@@ -33,11 +34,11 @@ def main(  # noqa: PLR0917 - one argument an option
     fresh: bool,  # noqa: FBT001
     listing: bool,  # noqa: FBT001
 ) -> None:
-    """Repeat published experiments, prove rules, measure curves, warm-ups, cold starts and upgrades, on real servers.
+    """Repeat published experiments, prove rules, measure curves, warm-ups, upgrades and plans, on real servers.
 
     Runs all parts, or the chosen ones. The records go to lab/records; `python -m tools.docs` makes docs/experiments.md,
-    docs/proofs.md, docs/miss-curve.md, docs/cold-start.md, docs/upgrade.md and their pictures from them. Ctrl-C stops
-    the servers and keeps the finished parts; the same command continues from there.
+    docs/proofs.md, docs/miss-curve.md, docs/cold-start.md, docs/upgrade.md, a part of docs/plan.md, and their pictures
+    from them. Ctrl-C stops the servers and keeps the finished parts; the same command continues from there.
 
     Measurements of the curves, the cold starts and the upgrades stay in the cache: each run predicts anew from them.
 

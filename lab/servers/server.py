@@ -34,6 +34,7 @@ DEFAULTS = {
     "loose-mysqlx": "OFF",  # from 8.0 on it would take a port of its own
 }
 
+_ENTER = ("/bin/sh", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"')
 NO_OPTIONS: Mapping[str, str] = MappingProxyType({})
 FOLDER_PREFIX = "innodb-advisor-"
 
@@ -60,6 +61,7 @@ class PrivateServer:
         pid: Its process.
         version: From SELECT VERSION().
         options: Its options, including the lab's defaults.
+        group: The folder of the cgroup that its process is in from its next start on; None for this process's own.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class PrivateServer:
         self.pid = 0
         self.version = ""
         self.options = dict(options)
+        self.group: Path | None = None
         self._program = program
         self._origin = origin
         self._owner = os.getpid()
@@ -153,7 +156,8 @@ class PrivateServer:
         for _attempt in range(5):
             self.port = port or free_port()
             began = len(self.log())
-            command = [*self._program.command, *self._arguments()]
+            entered = () if self.group is None else (*_ENTER, str(self.group))
+            command = [*entered, *self._program.command, *self._arguments()]
             self._process = ChildProcess(self.name, command, self._program.environment, log=self.error_log)
             self._process.start()
             self.pid = self._process.pid
