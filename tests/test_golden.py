@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from exporter import exposition
 from exporter.sampling.metrics import SnapshotFamilies
-from lab.captures import GOLDEN, Capture, forecasts, golden, history
+from lab.captures import GOLDEN, Capture, forecasts, golden, history, plans
 from tests.unavailable import promtool_says
 
 AGAIN = "python -m lab.captures --golden"
@@ -49,6 +49,14 @@ def test_families_that_are_made_once_a_collection_are_those_of_each_snapshot(ser
 @pytest.mark.parametrize(("capture", "to"), forecasts.UPGRADES, ids=str)
 def test_a_forecast_equals_the_golden_file(capture: Capture, to: str) -> None:
     expected, now = lines(forecasts.path(capture, to)), forecasts.written(capture, to).splitlines()
+    changed = list(difflib.unified_diff(expected, now, "golden", "now", n=1, lineterm=""))
+    if changed:
+        pytest.fail("\n".join([*changed, "", f"If this is meant: {AGAIN}"]), pytrace=False)
+
+
+@pytest.mark.parametrize("capture", plans.PLANNED, ids=str)
+def test_plans_equal_the_golden_file(capture: Capture) -> None:
+    expected, now = lines(plans.path(capture)), plans.written(capture).splitlines()
     changed = list(difflib.unified_diff(expected, now, "golden", "now", n=1, lineterm=""))
     if changed:
         pytest.fail("\n".join([*changed, "", f"If this is meant: {AGAIN}"]), pytrace=False)

@@ -24,6 +24,7 @@ from advisor.cli.history import history
 from advisor.cli.lru import lru
 from advisor.cli.mcp import mcp
 from advisor.cli.output import INTERRUPTED, Unusable, epilog
+from advisor.cli.plan import plan
 from advisor.cli.receipt import receipt
 from advisor.cli.record import record
 from advisor.cli.rules import rules
@@ -66,13 +67,14 @@ class Program(click.Group):
 def _input_errors() -> tuple[type[Exception], ...]:
     """Errors of the input, whose text is the message to the user."""
     from advisor.files.yaml_file import FileError
+    from advisor.plan.targets.target import PlanRefused
     from advisor.upgrade.target import UpgradeRefused
     from exporter.connection.errors import ServerError
     from exporter.connection.target import TargetError
     from exporter.recording.file import RecordingError
     from exporter.state_file import InUse
 
-    return TargetError, ServerError, RecordingError, FileError, InUse, UpgradeRefused
+    return TargetError, ServerError, RecordingError, FileError, InUse, UpgradeRefused, PlanRefused
 
 
 @click.group(
@@ -103,6 +105,7 @@ for command in (
     history,
     lru,
     mcp,
+    plan,
     receipt,
     record,
     rules,

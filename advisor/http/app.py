@@ -8,7 +8,20 @@ from fastapi import FastAPI
 
 from advisor.advice.metrics import Exposition
 from advisor.advice.service import Service
-from advisor.http import advice, documents, history, metrics, model, pages, receipt, rules, silence, state, upgrade
+from advisor.http import (
+    advice,
+    documents,
+    history,
+    metrics,
+    model,
+    pages,
+    plan,
+    receipt,
+    rules,
+    silence,
+    state,
+    upgrade,
+)
 from advisor.http.foundation import Background, application
 from advisor.http.metrics import Exposed
 from advisor.render import html
@@ -34,6 +47,7 @@ def create(service: Service, exposition: Exposition | None = None, background: S
     app.include_router(metrics.liveness)
     app.include_router(metrics.router)
     app.include_router(advice.router)
+    app.include_router(plan.router)
     app.include_router(receipt.router)
     app.include_router(history.router)
     app.include_router(rules.router)

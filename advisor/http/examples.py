@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from advisor.contract.plan import Plan
 from advisor.contract.recommendation import Advice, Recommendation
 from advisor.contract.upgrade import UpgradeForecast
 from advisor.http.answers import HTML, JSON, MARKDOWN, PLAIN
@@ -16,6 +17,7 @@ from advisor.plan.receipt import receipt as receipt_of
 from advisor.pool.curve import MissCurve
 from advisor.render import advice as documents
 from advisor.render import models, outcomes, text
+from advisor.render import plan as plan_documents
 from advisor.render import receipt as receipt_documents
 from advisor.render import upgrade as upgrade_documents
 from advisor.render.blocks import TextDocument
@@ -96,6 +98,15 @@ def upgrade() -> dict[str, Any]:
     answer = _READ["upgrade"]
     document = upgrade_documents.forecast(UpgradeForecast.model_validate(answer))
     return {**_content({"an upgrade of MySQL 8.0": answer}, document), HTML: PAGE}
+
+
+def plan() -> dict[str, Any]:
+    """Content of /advise/{fingerprint}/plan by media type."""
+    answer = _READ["plan"]
+    return {
+        **_content({"a patch for an operator": answer}, plan_documents.plan(Plan.model_validate(answer))),
+        HTML: PAGE,
+    }
 
 
 def statements() -> dict[str, Any]:

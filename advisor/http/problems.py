@@ -13,10 +13,12 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from advisor.advice.service import Unseen
 from advisor.contract.visible import visible
 from advisor.http.answers import Json, unacceptable
+from advisor.plan.targets.target import PlanRefused
 from advisor.pool.errors import Refused, Unanswerable
 from advisor.upgrade.target import UpgradeRefused
 
@@ -106,9 +108,13 @@ def install(app: FastAPI) -> None:
 
         app.add_exception_handler(kind, handler)
 
-    handle(HTTPException, lambda error: error)
+    async def of_http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)  # noqa: S101 - it handles no other
+        return response(_with_every_method(request, error))
+
+    app.add_exception_handler(HTTPException, of_http)
     handle(Unseen, lambda error: HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, str(error)))
-    for refusal in (Refused, UpgradeRefused):
+    for refusal in (Refused, UpgradeRefused, PlanRefused):
         handle(refusal, lambda error: HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)))
     handle(
         Unanswerable, lambda error: HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"the model has no answer: {error}")
@@ -117,6 +123,19 @@ def install(app: FastAPI) -> None:
         RequestValidationError, lambda error: HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, _sentence(error.errors()))
     )
     handle(Exception, unexpected)
+
+
+def _with_every_method(request: Request, error: HTTPException) -> HTTPException:
+    """405 with all methods of the path: Starlette names those of its first route."""
+    if error.status_code != HTTPStatus.METHOD_NOT_ALLOWED:
+        return error
+    scopes = [{**request.scope, "method": method} for method in ("GET", "POST")]
+    methods = [
+        scope["method"]
+        for scope in scopes
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+    ]
+    return HTTPException(error.status_code, error.detail, {"Allow": ", ".join(methods)})
 
 
 def _body(status: int, detail: str) -> dict[str, Any]:

@@ -142,14 +142,14 @@ class TextTable:
 
 @dataclass(frozen=True, slots=True)
 class Pasted:
-    """Lines to paste as they are: of an option file, or SQL.
+    """Lines to paste as they are: of an option file or another one, SQL, PromQL, or a command.
 
     Attributes:
         language: As a fence in markdown names it.
     """
 
     text: str
-    language: Literal["ini", "sql"]
+    language: Literal["hcl", "ini", "json", "promql", "sh", "sql", "yaml"]
 
 
 @dataclass(frozen=True, slots=True)

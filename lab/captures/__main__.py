@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from lab.captures import forecasts, golden
+from lab.captures import forecasts, golden, plans
 from lab.captures.record import study
 from lab.captures.scenarios import CATALOG
 from lab.harness.campaign import Campaign
@@ -34,7 +34,8 @@ def main(names: tuple[str, ...], listing: bool, golden_only: bool) -> None:  # n
             click.echo(f"{capture!s:44} {size}")
     elif golden_only:
         forecasts.write()
-        click.echo(f"{len(golden.write()) + len(forecasts.UPGRADES)} golden files written")
+        plans.write()
+        click.echo(f"{len(golden.write()) + len(forecasts.UPGRADES) + len(plans.PLANNED)} golden files written")
     else:
         Campaign([study(chosen)], attempts=ATTEMPTS).run(record=False)
 

@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from advisor.contract.plan import Plan
 from advisor.contract.recommendation import Recommendation
 from tests.advisor.building import RECORDING, advised, captured
 from tests.advisor.listening import Listening
@@ -87,6 +88,32 @@ def test_what_a_reader_needs_elsewhere_can_be_copied(
         rf"suppress:\n  - \{{fingerprint: {finding.fingerprint}, reason: accepted on \d{{4}}-\d\d-\d\d\}}",
         copied("Copy the lines that silence it"),
     )
+
+
+def test_the_change_can_be_copied_for_the_owner_of_the_setting_who_is_remembered(
+    visitor: Visitor, replaying: Listening, finding: Recommendation
+) -> None:
+    page = visitor.open(replaying.url, harmless=f"/advise/{finding.fingerprint}/plan")
+    ready(page)
+    [change] = finding.changes
+    owner, copy = page.get_by_label("Owner of the setting"), page.get_by_role("button", name="Copy the patch")
+    expect(owner).to_have_value("cnf")
+    copy.click()
+    expect(copy).to_have_text("Copied ✓")
+    answer = Plan.model_validate_json(replaying.get(f"/advise/{finding.fingerprint}/plan?for=cnf").content)
+    [patch] = [step.patch for step in answer.steps if step.patch]
+    copied: str = page.evaluate("navigator.clipboard.readText()")
+    assert copied == f"# {answer.steps[0].do}\n# {patch.file}: {patch.form}\n{patch.text}"
+    assert f"{change.setting} = {change.to}" in copied
+    owner.select_option("mariadb-operator")
+    copy.click()
+    expect(page.locator(".plan-for").get_by_text("this server is mysql 9.7.4")).to_be_visible()
+    page.reload()
+    ready(page)
+    expect(owner).to_have_value("mariadb-operator")
+    owner.select_option("percona-ps")
+    page.locator(".plan-for").get_by_role("link", name="plan").click()
+    expect(page.get_by_role("heading", name="Plan for percona-ps")).to_be_visible()
 
 
 def test_a_link_to_a_finding_goes_to_it_and_one_to_nothing_says_so(

@@ -3,6 +3,7 @@
 import { html } from "./html.js";
 import * as format from "./format.js";
 import { Code, Copy, Quantity, Severity, Time } from "./parts.js";
+import { PlanFor } from "./plan.js";
 import { statement, visible } from "./visible.js";
 
 const TRENDS = { worse: "getting worse", steady: "steady", better: "getting better" };
@@ -183,6 +184,7 @@ export const Finding = ({ finding, pageSize, children }) => html`
     <div class="finding-columns">
       <div>
         <${Changes} changes=${finding.changes} />
+        ${(finding.changes.length > 0 || finding.alternatives.length > 0) && html`<${PlanFor} fingerprint=${finding.fingerprint} />`}
         ${finding.actions.map((todo) => html`<${Action} key=${todo.do} todo=${todo} />`)}
       </div>
       <dl class="effects">

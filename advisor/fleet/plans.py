@@ -1,0 +1,79 @@
+"""The plan of a change of one server of a fleet, from its series alone."""
+
+from __future__ import annotations
+
+import asyncio
+
+from advisor.contract.plan import Plan, TargetName
+from advisor.contract.recommendation import Recommendation
+from advisor.fleet.inventory import InventoryEntry, inventory
+from advisor.fleet.judging import judge
+from advisor.fleet.progress import Progress
+from advisor.fleet.reader import FleetReader
+from advisor.fleet.reading import ReadingOptions, chosen, opened
+from advisor.fleet.rules_stage import managed
+from advisor.fleet.windows import WindowReader
+from advisor.observe.window import Window
+from advisor.plan.plan import plan
+from advisor.plan.targets.target import PlanRefused
+from advisor.rules.rulebook import RuleSet
+
+
+async def read_plan(
+    options: ReadingOptions,
+    fingerprint: str,
+    target: TargetName,
+    rules: RuleSet,
+    *,
+    progress: Progress,
+    manifest: str | None = None,
+) -> Plan:
+    """Plan the change of a finding.
+
+    Args:
+        options: What to read; it names one server.
+        fingerprint: Of the finding.
+        target: Who owns the settings.
+        rules: Those in force.
+        progress: Follows the stages.
+        manifest: The owner's object or file of today, as text.
+
+    Raises:
+        QueryError: Prometheus does not answer.
+        UnknownServer: There is no such server.
+        PlanRefused: There is no plan, no such finding, or too little is known of the server.
+    """
+    async with opened(options, progress) as (reader, _):
+        with progress.during("inventory"):
+            [entry] = chosen(options, await inventory(reader, options.services)).values()
+        with progress.during("windows"):
+            window = await _window(reader, entry)
+    with progress.during("models"):
+        findings = await asyncio.to_thread(_findings, window, entry, rules, options.model_seconds)
+    finding = next((finding for finding in findings if finding.fingerprint == fingerprint), None)
+    if finding is None:
+        names = ", ".join(finding.fingerprint for finding in findings) or "none"
+        raise PlanRefused(
+            f"no finding on {entry.key.name} from its series has the fingerprint {fingerprint}; there are {names}. If "
+            "it has a sidecar, ask that with --url"
+        )
+    return await asyncio.to_thread(plan, finding, window, target, manifest, beside=findings)
+
+
+async def _window(reader: FleetReader, entry: InventoryEntry) -> Window:
+    """The server's window, with its tables where these are known. Raises PlanRefused."""
+    windows, key = WindowReader(reader, entry.series), entry.key
+    window = (await windows.windows([key])).get(key, "no series tell of it")
+    reason = entry.ambiguous or (window if isinstance(window, str) else "")
+    if reason or isinstance(window, str):
+        raise PlanRefused(f"{key.name}: {reason}")
+    window = managed(window, entry)
+    async for part in windows.tables({key: window}):
+        whole = part.get(key, window)
+        window = window if isinstance(whole, str) else whole  # what is known without tables still holds
+    return window
+
+
+def _findings(window: Window, entry: InventoryEntry, rules: RuleSet, seconds: float) -> tuple[Recommendation, ...]:
+    judged = judge(rules.rules, window, entry.series, rules.suppressions)
+    return judge(rules.rules, window, entry.series, rules.suppressions, before=judged, seconds=seconds).findings
