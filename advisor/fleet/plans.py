@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 
 from advisor.contract.plan import Plan, TargetName
-from advisor.contract.recommendation import Recommendation
 from advisor.fleet.inventory import InventoryEntry, inventory
 from advisor.fleet.judging import judge
 from advisor.fleet.progress import Progress
@@ -49,7 +48,38 @@ async def read_plan(
         with progress.during("windows"):
             window = await _window(reader, entry)
     with progress.during("models"):
-        findings = await asyncio.to_thread(_findings, window, entry, rules, options.model_seconds)
+        return await asyncio.to_thread(
+            planned, window, entry, fingerprint, target, rules=rules, seconds=options.model_seconds, manifest=manifest
+        )
+
+
+def planned(
+    window: Window,
+    entry: InventoryEntry,
+    fingerprint: str,
+    target: TargetName,
+    *,
+    rules: RuleSet,
+    seconds: float,
+    manifest: str | None,
+) -> Plan:
+    """The plan from a server's window.
+
+    Args:
+        window: From series.
+        entry: The server.
+        fingerprint: Of the finding.
+        target: Who owns the settings.
+        rules: Those in force.
+        seconds: CPU time for models.
+        manifest: The owner's object or file of today, as text.
+
+    Raises:
+        PlanRefused: There is no plan, or no such finding.
+    """
+    judged = judge(rules.rules, window, entry.series, rules.suppressions)
+    judged = judge(rules.rules, window, entry.series, rules.suppressions, before=judged, seconds=seconds)
+    findings = judged.findings
     finding = next((finding for finding in findings if finding.fingerprint == fingerprint), None)
     if finding is None:
         names = ", ".join(finding.fingerprint for finding in findings) or "none"
@@ -57,7 +87,7 @@ async def read_plan(
             f"no finding on {entry.key.name} from its series has the fingerprint {fingerprint}; there are {names}. If "
             "it has a sidecar, ask that with --url"
         )
-    return await asyncio.to_thread(plan, finding, window, target, manifest, beside=findings)
+    return plan(finding, window, target, manifest, beside=findings, seconds=seconds)
 
 
 async def _window(reader: FleetReader, entry: InventoryEntry) -> Window:
@@ -72,8 +102,3 @@ async def _window(reader: FleetReader, entry: InventoryEntry) -> Window:
         whole = part.get(key, window)
         window = window if isinstance(whole, str) else whole  # what is known without tables still holds
     return window
-
-
-def _findings(window: Window, entry: InventoryEntry, rules: RuleSet, seconds: float) -> tuple[Recommendation, ...]:
-    judged = judge(rules.rules, window, entry.series, rules.suppressions)
-    return judge(rules.rules, window, entry.series, rules.suppressions, before=judged, seconds=seconds).findings

@@ -96,7 +96,8 @@ def test_the_change_can_be_copied_for_the_owner_of_the_setting_who_is_remembered
     page = visitor.open(replaying.url, harmless=f"/advise/{finding.fingerprint}/plan")
     ready(page)
     [change] = finding.changes
-    owner, copy = page.get_by_label("Owner of the setting"), page.get_by_role("button", name="Copy the patch")
+    owner = page.get_by_label("Owner of the setting", exact=True)
+    copy = page.get_by_role("button", name="Copy the patch")
     expect(owner).to_have_value("cnf")
     copy.click()
     expect(copy).to_have_text("Copied ✓")

@@ -18,6 +18,7 @@ from advisor.contract.recommendation import Recommendation
 from advisor.observe.window import Window
 from advisor.plan.plan import plan
 from advisor.plan.targets.target import PlanRefused
+from advisor.pool.fitting import Loads
 from advisor.render import html, text
 from advisor.render import plan as documents
 from advisor.render.markdown import markdown
@@ -52,9 +53,10 @@ def advice(number: int) -> tuple[Window, tuple[Recommendation, ...]]:
 
 def plans(number: int) -> Iterator[Plan | PlanRefused]:
     window, findings = advice(number)
+    loads = Loads()
     for finding, target in itertools.product(findings, TARGETS):
         try:
-            yield plan(finding, window, target, beside=findings)
+            yield plan(finding, window, target, beside=findings, loads=loads)
         except PlanRefused as refusal:
             yield refusal
 
