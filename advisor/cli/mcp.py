@@ -123,30 +123,16 @@ def _elsewhere(sidecar: SidecarOptions) -> StandingSource:
 
 def _fleet(reading: ReadingOptions, setup: SetupOptions) -> StandingSource:
     """The servers that a Prometheus knows. Raises FileError."""
-    from dataclasses import replace
-
-    from advisor.contract.upgrade import FleetUpgrade
-    from advisor.fleet.client import QueryError
-    from advisor.fleet.progress import Progress
-    from advisor.fleet.reading import UnknownServer, read
-    from advisor.fleet.upgrades import read_upgrades
+    from advisor.fleet.reading import read
     from advisor.fleet.watch import FleetWatch
     from advisor.http import fleet as service
     from advisor.mcp import standing
-    from advisor.mcp.endpoint import NotAnswered
-    from advisor.upgrade.target import UpgradeRefused
+    from advisor.mcp.readings import FleetReadings
 
     logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
     rules, _ = setup.load()
     watch = FleetWatch(lambda progress: read(reading, rules.rule_set, progress), _EVERY_SECONDS)
-
-    async def upgrades(to: str, server: str) -> FleetUpgrade:
-        try:
-            return await read_upgrades(replace(reading, server=server, shard=None), to, rules.rule_set, Progress())
-        except (QueryError, UnknownServer, UpgradeRefused) as error:
-            raise NotAnswered(str(error)) from error
-
-    return standing.fleet(service.create(watch, rules, [rules.run]), watch, upgrades)
+    return standing.fleet(service.create(watch, rules, [rules.run]), watch, FleetReadings(reading, rules))
 
 
 @contextlib.contextmanager

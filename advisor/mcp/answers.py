@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from advisor.contract.fleet import FleetFinding
-from advisor.contract.plan import Plan
+from advisor.contract.plan import ColdStart, MemoryPlan, Plan, RollOut, Step, TargetName, Threshold
 from advisor.contract.recommendation import (
     Action,
     Alternative,
@@ -96,6 +96,26 @@ class FindingAnswer(Frozen):
     notes: tuple[str, ...] = ()
 
 
+class PlanAnswer(Frozen):
+    """A change, ready to be merged."""
+
+    server: str
+    fingerprint: str
+    rule: str
+    subject: Mapping[str, str] = {}
+    summary: str
+    target: TargetName
+    steps: tuple[Step, ...] = Field((), description="In their order: the next begins when its check says done.")
+    undo: tuple[Step, ...] = Field((), description="The way back, in its order.")
+    roll_out: tuple[RollOut, ...] = Field((), description="One: how the change reaches the members.")
+    memory: tuple[MemoryPlan, ...] = Field((), description="One, or none where the change moves no memory.")
+    cold_starts: tuple[ColdStart, ...] = Field((), description="Of each way to restart; none where none is needed.")
+    abort_when: tuple[Threshold, ...] = ()
+    done_when: tuple[Threshold, ...] = ()
+    notes: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = Field((), description="The same as SQL, for a server that nobody else owns.")
+
+
 class TableReads(Frozen):
     """Pages read a second of a table, by anything but full scans, with each size of the buffer pool."""
 
@@ -125,10 +145,26 @@ class CurveAnswer(Frozen):
     tables: tuple[TableReads, ...] = Field(description="The most read first.")
 
 
-def plan_answer(plan: Plan) -> Plan:
-    """A plan without the points of curves that a page draws."""
+def plan_answer(plan: Plan, subject: Mapping[str, str]) -> PlanAnswer:
+    """A plan whose parts are all items: a page has some of them."""
     cold_starts = tuple(start.model_copy(update={"reads": ()}) for start in plan.roll_out.cold_starts)
-    return plan.model_copy(update={"roll_out": plan.roll_out.model_copy(update={"cold_starts": cold_starts})})
+    return PlanAnswer(
+        server=plan.server,
+        fingerprint=plan.fingerprint,
+        rule=plan.rule,
+        subject=subject,
+        summary=plan.summary,
+        target=plan.target,
+        steps=plan.steps,
+        undo=plan.undo,
+        roll_out=(plan.roll_out.model_copy(update={"cold_starts": ()}),),
+        memory=() if plan.memory is None else (plan.memory,),
+        cold_starts=cold_starts,
+        abort_when=plan.abort_when,
+        done_when=plan.done_when,
+        notes=plan.notes,
+        changes=plan.changes,
+    )
 
 
 def finding_answer(server: str, finding: GradedRecommendation | GradedSetAside | GoneFinding) -> FindingAnswer:

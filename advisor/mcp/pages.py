@@ -129,7 +129,7 @@ def _shown(value: Any, field: str, names: Mapping[str, re.Pattern[str]], longest
 
     Args:
         value: Of a field, or in one.
-        field: One of `_CODE` hands its name down.
+        field: Its name.
         names: The subjects of the values around it.
         longest: Characters of a sentence, and of code.
     """
@@ -137,7 +137,8 @@ def _shown(value: Any, field: str, names: Mapping[str, re.Pattern[str]], longest
         case dict():
             names = {**names, **_subject(value)}
             return {
-                name: _shown(part, field if field in _CODE else name, names, longest) for name, part in value.items()
+                name: _shown(part, field if field == "subject" else name, names, longest)
+                for name, part in value.items()
             }
         case list():
             return [_shown(part, field, names, longest) for part in value]
@@ -199,5 +200,6 @@ def _written(whole: Shown, paragraph: Callable[[Shown], str], start: int, count:
     cursor = str(end) if rest else None
     page: AnswerPage[BaseModel] = AnswerPage(answer=whole.model_copy(update=lists), left_out=rest, next_cursor=cursor)
     more = f" {rest} items are left out: ask again with cursor {end}." if rest else ""
+    point = f"Items {start + 1} to {end} of {before}." if start else _cut(paragraph(whole), BOUNDS.paragraph)
     structured = page.model_dump(mode="json", by_alias=True, exclude_defaults=True, serialize_as_any=True)
-    return WrittenPage(structured, _cut(paragraph(whole), BOUNDS.paragraph) + more)
+    return WrittenPage(structured, point + more)

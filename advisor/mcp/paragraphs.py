@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from advisor.advice.silence import Silences
-from advisor.contract.plan import Plan
 from advisor.contract.recommendation import Change
 from advisor.contract.settings import setting_text
 from advisor.contract.templates import binary, duration, value_text
 from advisor.contract.upgrade import UpgradeForecast
 from advisor.ledger import words
 from advisor.ledger.history import History
-from advisor.mcp.answers import CurveAnswer, FindingAnswer, FindingList, ServerList, SizeReads
+from advisor.mcp.answers import CurveAnswer, FindingAnswer, FindingList, PlanAnswer, ServerList, SizeReads
 from advisor.pool.what_if import WhatIf
 from advisor.render import phrases
 from advisor.render.phrases import counted, moment
@@ -81,13 +80,14 @@ def curve(answer: CurveAnswer) -> str:
     return " ".join(parts)
 
 
-def plan(answer: Plan) -> str:
+def plan(answer: PlanAnswer) -> str:
     """What it changes, in how many steps, and what ends it."""
-    changes = "; ".join(map(change_text, answer.changes))
-    parts = [f"Plan for {answer.target} on {answer.server}: {changes}. {answer.roll_out.how}"]
+    changes = "; ".join(
+        f"{change.setting} {setting_text(change.setting, change.from_)} -> {setting_text(change.setting, change.to)}"
+        for change in answer.changes
+    )
+    parts = [f"Plan for {answer.target} on {answer.server}: {changes}.", *(roll.how for roll in answer.roll_out)]
     parts += [f"{number}. {step.do}" for number, step in enumerate(answer.steps, 1)]
-    if answer.abort_when:
-        parts.append(f"Abort when: {'; '.join(limit.what for limit in answer.abort_when)}")
     parts.append("Nothing is applied: a person reviews and merges it. get_outcome says later what came of it.")
     return " ".join(parts)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from http import HTTPStatus
 from typing import Protocol, TypeVar
 
@@ -13,10 +13,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from advisor.advice.silence import Silence, Silences
 from advisor.advice.state import State
 from advisor.contract.fleet import FleetAdvice, FleetFinding, FleetServer, ServedReport
-from advisor.contract.plan import Plan
+from advisor.contract.plan import Plan, TargetName
 from advisor.contract.recommendation import Advice, Recommendation, Severity
 from advisor.contract.settings import SettingValue
-from advisor.contract.upgrade import FleetUpgrade, UpgradeForecast
+from advisor.contract.upgrade import UpgradeForecast
 from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, History
 from advisor.mcp.answers import (
     FindingAnswer,
@@ -28,6 +28,7 @@ from advisor.mcp.answers import (
     fleet_finding_answer,
 )
 from advisor.mcp.endpoint import MARKDOWN, Endpoint, HttpQuestion, NotAnswered, segment
+from advisor.mcp.readings import FleetReadings
 from advisor.outgoing.sidecar import JSON
 from advisor.pool.curve import MissCurve
 from advisor.pool.what_if import WhatIf
@@ -61,7 +62,7 @@ class AnswerSource(Protocol):
     async def curve(self, server: str | None) -> MissCurve:
         """The miss curve."""
 
-    async def plan(self, fingerprint: str, target: str, manifest: str | None, server: str | None) -> Plan:
+    async def plan(self, fingerprint: str, target: TargetName, manifest: str | None, server: str | None) -> Plan:
         """The change that a finding asks for, for the owner of the settings."""
 
     async def forecast(self, to: str, server: str | None) -> UpgradeForecast:
@@ -133,7 +134,7 @@ class SidecarAnswers:
         await self._require(server)
         return parsed(MissCurve, await self._get("/curve"))
 
-    async def plan(self, fingerprint: str, target: str, manifest: str | None, server: str | None) -> Plan:
+    async def plan(self, fingerprint: str, target: TargetName, manifest: str | None, server: str | None) -> Plan:
         """The change that a finding asks for, for the owner of the settings."""
         await self._require(server)
         question = HttpQuestion(f"/advise/{segment(fingerprint)}/plan", {"for": target}, manifest or None)
@@ -185,16 +186,16 @@ class FleetAnswers:
         endpoint: Endpoint,
         *,
         is_read: Callable[[], bool] = lambda: True,
-        upgrades: Callable[[str, str], Awaitable[FleetUpgrade]] | None = None,
+        readings: FleetReadings | None = None,
     ) -> None:
         """Ask this service.
 
         Args:
             endpoint: Asks it.
             is_read: Whether the first reading of the fleet is over.
-            upgrades: Reads the fleet for the upgrade of a server to a version; None where no Prometheus is named.
+            readings: Read about one server; None where no Prometheus is named.
         """
-        self._endpoint, self._is_read, self._upgrades = endpoint, is_read, upgrades
+        self._endpoint, self._is_read, self._readings = endpoint, is_read, readings
 
     async def servers(self) -> ServerList:
         """All of them, those with the most findings first."""
@@ -240,24 +241,21 @@ class FleetAnswers:
         """Refuse: it needs a sidecar."""
         raise await self._refusal(server)
 
-    async def plan(self, fingerprint: str, target: str, manifest: str | None, server: str | None) -> Plan:  # noqa: ARG002
-        """Refuse: it needs a sidecar."""
-        raise await self._refusal(server)
+    async def plan(self, fingerprint: str, target: TargetName, manifest: str | None, server: str | None) -> Plan:
+        """The change of a finding about a server, by its series."""
+        if self._readings is None:
+            raise await self._refusal(server)
+        if not server:
+            server = (await self.finding(fingerprint, None)).server
+        return await self._readings.plan(fingerprint, target, manifest, server)
 
     async def forecast(self, to: str, server: str | None) -> UpgradeForecast:
         """What an upgrade would do to a server, by its series."""
-        if self._upgrades is None:
-            raise NotAnswered(
-                "a fleet's service does not forecast upgrades: start `innodb-advisor mcp --prometheus URL`"
-            )
+        if self._readings is None:
+            raise NotAnswered("this service does not forecast upgrades: start `innodb-advisor mcp --prometheus URL`")
         if not server:
             raise NotAnswered("name the server: list_servers has the names")
-        report = await self._upgrades(to, server)
-        forecast = next((server.forecast for server in report.servers if server.forecast is not None), None)
-        if forecast is None:
-            reasons = "; ".join(group.reason for group in report.not_asked) or "nothing is known of it"
-            raise NotAnswered(f"no forecast for {server}: {reasons}")
-        return forecast
+        return await self._readings.forecast(to, server)
 
     async def history(self, selection: Mapping[str, object], server: str | None) -> History:  # noqa: ARG002
         """Refuse: it needs a sidecar."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from advisor.contract.upgrade import FleetUpgrade
 from advisor.fleet.watch import FleetWatch
 from advisor.http.foundation import Application
 from advisor.mcp.endpoint import LocalEndpoint, RemoteEndpoint
+from advisor.mcp.readings import FleetReadings
 from advisor.mcp.sources import AnswerSource, FleetAnswers, SidecarAnswers, answers_at
 
 
@@ -66,16 +66,16 @@ def sidecar(app: Application) -> LocalSource:
     return LocalSource(app, SidecarAnswers(LocalEndpoint(app)))
 
 
-def fleet(app: Application, watch: FleetWatch, upgrades: Callable[[str, str], Awaitable[FleetUpgrade]]) -> LocalSource:
+def fleet(app: Application, watch: FleetWatch, readings: FleetReadings) -> LocalSource:
     """The application of `fleet --listen`.
 
     Args:
         app: The application.
         watch: Reads the fleet.
-        upgrades: Reads it for the upgrade of a server to a version.
+        readings: Read about one server.
     """
     endpoint = LocalEndpoint(app)
     answers = FleetAnswers(
-        endpoint, is_read=lambda: watch.report is not None or watch.problem is not None, upgrades=upgrades
+        endpoint, is_read=lambda: watch.report is not None or watch.problem is not None, readings=readings
     )
     return LocalSource(app, answers)

@@ -12,13 +12,21 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from advisor.advice.silence import Silences
-from advisor.contract.plan import Plan, TargetName
+from advisor.contract.plan import TargetName
 from advisor.contract.recommendation import Severity
 from advisor.contract.upgrade import UpgradeForecast
 from advisor.contract.visible import visible
 from advisor.ledger.history import History
 from advisor.mcp import paragraphs
-from advisor.mcp.answers import CurveAnswer, FindingAnswer, FindingList, ServerList, curve_answer, plan_answer
+from advisor.mcp.answers import (
+    CurveAnswer,
+    FindingAnswer,
+    FindingList,
+    PlanAnswer,
+    ServerList,
+    curve_answer,
+    plan_answer,
+)
 from advisor.mcp.endpoint import NotAnswered
 from advisor.mcp.pages import AnswerPage, written
 from advisor.mcp.sources import AnswerSource
@@ -155,7 +163,7 @@ class Tools:
         ] = None,
         server: OneServer = None,
         cursor: Cursor = None,
-    ) -> Annotated[CallToolResult, AnswerPage[Plan]]:
+    ) -> Annotated[CallToolResult, AnswerPage[PlanAnswer]]:
         """The change that a finding asks for, ready to be merged: a patch for the owner of the settings.
 
         With it come the steps in their order with checks, memory, the roll-out with its cold starts, when to abort,
@@ -163,8 +171,9 @@ class Tools:
         get_outcome what came of it.
         """
 
-        async def plan(source: AnswerSource) -> Plan:
-            return plan_answer(await source.plan(fingerprint, target, manifest, server))
+        async def plan(source: AnswerSource) -> PlanAnswer:
+            finding = await source.finding(fingerprint, server)
+            return plan_answer(await source.plan(fingerprint, target, manifest, finding.server), finding.subject)
 
         return await self._answer(plan, paragraphs.plan, cursor)
 

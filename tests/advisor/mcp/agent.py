@@ -97,8 +97,12 @@ class Novice:
         [tool] = [tool for tool in tools if need in (tool.description or "")]
         arguments = {name: known[name] for name in tool.input_schema["properties"] if name in known}
         assert set(tool.input_schema.get("required", ())) <= set(arguments), tool.name
-        answer = await self._agent.ask(tool.name, **arguments)
-        return answer.paragraph, answer.answer
+        first, *pages = await self._agent.pages(tool.name, **arguments)
+        answer = first.answer
+        for page in pages:  # the lists go on
+            for name, value in page.answer.items():
+                answer[name] = answer.get(name, []) + value if isinstance(value, list) else value
+        return first.paragraph, answer
 
 
 @asynccontextmanager

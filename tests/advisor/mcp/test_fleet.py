@@ -5,18 +5,19 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 
 from advisor.contract.fleet import FleetReport
-from advisor.contract.upgrade import FleetUpgrade
 from advisor.fleet.progress import Progress
+from advisor.fleet.reading import ReadingOptions
 from advisor.fleet.watch import FleetWatch
 from advisor.http import fleet as service
 from advisor.mcp import application, standing
-from advisor.mcp.endpoint import NotAnswered
 from advisor.mcp.pages import BOUNDS
+from advisor.mcp.readings import FleetReadings
 from advisor.rules.rulebook import Rulebook
 from tests.advisor.building import RULES_FOLDER
 from tests.advisor.fleet import reports
 from tests.advisor.mcp.agent import Agent, beside
 
+AWAY = "http://127.0.0.1:1"
 GAPS = reports.with_gaps()
 BLIND = GAPS.blind[0]
 REPORT = GAPS.model_copy(
@@ -29,10 +30,6 @@ REPORT = GAPS.model_copy(
 )
 
 
-async def refused_upgrade(to: str, server: str) -> FleetUpgrade:
-    raise NotAnswered(f"no server {server} to {to}")
-
-
 async def report(_: Progress) -> FleetReport:
     return REPORT
 
@@ -40,8 +37,9 @@ async def report(_: Progress) -> FleetReport:
 def asked() -> AbstractAsyncContextManager[Agent]:
     """An agent beside the service."""
     watch = FleetWatch(report, 300)
-    app = service.create(watch, Rulebook(RULES_FOLDER))
-    return beside(application.create(standing.fleet(app, watch, refused_upgrade)))
+    rules = Rulebook(RULES_FOLDER)
+    readings = FleetReadings(ReadingOptions(url=AWAY), rules)
+    return beside(application.create(standing.fleet(service.create(watch, rules), watch, readings)))
 
 
 async def test_servers_and_findings_come_with_all_their_pages() -> None:
@@ -71,12 +69,21 @@ async def test_what_only_a_sidecar_knows_says_how_to_ask_it() -> None:
             ("what_if", {"settings": {"innodb_old_blocks_pct": 80}}),
             ("miss_curve", {}),
             ("get_outcome", {}),
-            ("plan_change", {"fingerprint": "9f2c", "target": "cnf"}),
         ):
             why = await agent.refused(tool, server=server, **arguments)
             assert "ask the server's own sidecar" in why
             assert "innodb-advisor mcp --url" in why
-        assert await agent.refused("forecast_upgrade", to="8.4", server=server) == f"no server {server} to 8.4"
+
+
+async def test_plans_and_forecasts_are_read_from_prometheus() -> None:
+    async with asked() as agent:
+        finding = REPORT.findings[0]
+        for tool, arguments in (
+            ("forecast_upgrade", {"to": "26.7", "server": finding.server}),
+            ("plan_change", {"fingerprint": finding.fingerprint, "target": "cnf", "server": finding.server}),
+        ):
+            assert "Connection refused" in await agent.refused(tool, **arguments)
+        assert "list_servers has the names" in await agent.refused("forecast_upgrade", to="26.7")
 
 
 async def test_blind_rules_of_a_server_have_their_cure() -> None:
