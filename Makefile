@@ -51,7 +51,7 @@ dist: $(STAMP)  ## build and check a release in dist/: wheel, sdist, chart, imag
 proofs: $(STAMP) ## run a few proofs and an upgrade, as CI does
 	@exec $(BIN)/python -m lab --short $(LAB_ARGS)
 
-lab: $(STAMP)   ## run the published experiments, every proof on all servers, and the long tests (EXPERIMENT=E3, curves, warm-ups, cold-starts or upgrades, PROOF=<rule> for one)
+lab: $(STAMP)   ## run the published experiments, every proof on all servers, and the long tests (EXPERIMENT=E3, curves, warm-ups, cold-starts, upgrades or peers, PROOF=<rule> for one)
 	@status=0; $(BIN)/python -m lab $(if $(EXPERIMENT),--experiment $(EXPERIMENT)) $(if $(PROOF),--proof $(PROOF)) $(LAB_ARGS) || status=$$?; \
 	  $(BIN)/python -m tools.docs && exit $$status
 	@$(if $(EXPERIMENT)$(PROOF)$(LAB_ARGS),,$(PYTEST) -m long)

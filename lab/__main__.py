@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from lab import curves, experiments, plans, proofs, upgrades
+from lab import curves, experiments, peers, plans, proofs, upgrades
 from lab.harness.campaign import ATTEMPTS, Campaign
 from lab.servers import NAMES, OWN
 
-_MEASURED = (*experiments.studies(), *curves.studies(), upgrades.study(), plans.study())
+_MEASURED = (*experiments.studies(), *curves.studies(), upgrades.study(), plans.study(), peers.study())
 OTHERS = {study.parts[0].subject: study for study in _MEASURED}
 PROOFS = {study.parts[0].subject: study for study in proofs.studies()}
 
@@ -34,7 +34,9 @@ def main(  # noqa: PLR0917 - one argument an option
     fresh: bool,  # noqa: FBT001
     listing: bool,  # noqa: FBT001
 ) -> None:
-    """Repeat published experiments, prove rules, measure curves, warm-ups, upgrades and plans, on real servers.
+    """Repeat published experiments, prove rules, and measure the rest, on real servers.
+
+    The rest: curves, warm-ups, cold starts, upgrades, plans, and the advice of others (peers).
 
     Runs all parts, or the chosen ones. The records go to lab/records; `python -m tools.docs` makes docs/experiments.md,
     docs/proofs.md, docs/miss-curve.md, docs/cold-start.md, docs/upgrade.md, a part of docs/plan.md, and their pictures

@@ -53,6 +53,7 @@ from lab.experiments import report as experiments
 from lab.gauntlet import report as gauntlet
 from lab.harness.watch import RULES_FOLDER, rules
 from lab.outcomes import report as outcomes
+from lab.peers import report as peers
 from lab.proofs import report as proofs
 from lab.reports import markdown
 from lab.upgrades import report as upgrades
@@ -69,6 +70,7 @@ WRITING = ROOT / "docs" / "writing-rules.md"
 CURVES = ROOT / "docs" / "miss-curve.md"
 COLD_STARTS = ROOT / "docs" / "cold-start.md"
 UPGRADES = ROOT / "docs" / "upgrade.md"
+PEERS = ROOT / "docs" / "peers.md"
 HTTP = ROOT / "docs" / "http-api.md"
 MAN = ROOT / "docs" / "man" / f"{man.NAME}.1"
 FLEET = ROOT / "docs" / "fleet.md"
@@ -289,6 +291,7 @@ def documents() -> dict[Path, str]:
     in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COLD_STARTS, COMMANDS, HTTP, FLEET)
     contents = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
     contents[UPGRADES] = _MADE_FROM_RECORDS + upgrades.page()
+    contents[PEERS] = _MADE_FROM_RECORDS + peers.page()
     contents[EXPERIMENTS] = _MADE_FROM_RECORDS + experiments.page()
     proof_parts = (proofs.page, gauntlet.section, outcomes.section, steady.section, warm_ups.section)
     contents[PROOFS] = _MADE_FROM_RECORDS + "".join(part() for part in proof_parts)
