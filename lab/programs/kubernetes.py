@@ -148,7 +148,8 @@ class Kubernetes:
             **PLAIN,
         )
         if answer.is_error or "warning" in answer.headers:
-            reason = answer.headers.get("warning") or answer.json().get("message", answer.text)
+            told = answer.json() if answer.headers.get("content-type", "").startswith(_JSON) else {}
+            reason = answer.headers.get("warning") or told.get("message", answer.text)
             raise ApiRefusal(f"{method} {path}: {answer.status_code}: {reason}")
         return dict(answer.json())
 
