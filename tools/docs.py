@@ -74,6 +74,7 @@ PEERS = ROOT / "docs" / "peers.md"
 HTTP = ROOT / "docs" / "http-api.md"
 MAN = ROOT / "docs" / "man" / f"{man.NAME}.1"
 FLEET = ROOT / "docs" / "fleet.md"
+PLAN = ROOT / "docs" / "plan.md"
 COMMANDS = ROOT / "docs" / "command-line.md"
 CAPTURES = ROOT / "tests" / "captures"
 CAPTURE = CAPTURES / "mysql-9.7/repeated-scan/recording.jsonl.gz"
@@ -288,7 +289,7 @@ def with_parts(source: str) -> str:
 
 def documents() -> dict[Path, str]:
     """Every file that is made here, as a whole or in parts, and what it must hold."""
-    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COLD_STARTS, COMMANDS, HTTP, FLEET)
+    in_parts = (README, METRICS, RECOMMENDATIONS, WRITING, CURVES, COLD_STARTS, COMMANDS, HTTP, FLEET, PLAN)
     contents = {path: with_parts(path.read_text(encoding="utf-8")) for path in in_parts}
     contents[UPGRADES] = _MADE_FROM_RECORDS + upgrades.page()
     contents[PEERS] = _MADE_FROM_RECORDS + peers.page()
