@@ -54,6 +54,7 @@ from lab.gauntlet import report as gauntlet
 from lab.harness.watch import RULES_FOLDER, rules
 from lab.outcomes import report as outcomes
 from lab.peers import report as peers
+from lab.plans import report as plans
 from lab.proofs import report as proofs
 from lab.reports import markdown
 from lab.upgrades import report as upgrades
@@ -69,6 +70,7 @@ PROOFS = ROOT / "docs" / "proofs.md"
 WRITING = ROOT / "docs" / "writing-rules.md"
 CURVES = ROOT / "docs" / "miss-curve.md"
 COLD_STARTS = ROOT / "docs" / "cold-start.md"
+PLAN = ROOT / "docs" / "plan.md"
 UPGRADES = ROOT / "docs" / "upgrade.md"
 PEERS = ROOT / "docs" / "peers.md"
 HTTP = ROOT / "docs" / "http-api.md"
@@ -278,6 +280,7 @@ _PARTS: dict[str, Callable[[], str]] = {
     "curves": curves.verdicts,
     "jobs": curves.jobs,
     "workloads": curves.sections,
+    "memory": plans.section,
     "fillings": cold_starts.measured,
 }
 

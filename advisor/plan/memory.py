@@ -18,13 +18,14 @@ from advisor.facts.base import over_pools
 from advisor.models.ddl import BUILD_PEAK
 from advisor.observe.window import Window
 from advisor.plan.targets.target import MemorySize, PlanRefused
+from advisor.pool.settings import POOL_SIZE
 from exporter.collectors.ddl import DDL
 from exporter.collectors.machine import MACHINE, Machine
 from exporter.rows import number
 from exporter.server import Server
 from exporter.snapshot import Snapshot
 
-POOL, DDL_BUFFER = "innodb_buffer_pool_size", "innodb_ddl_buffer_size"
+DDL_BUFFER = "innodb_ddl_buffer_size"
 _MIB = 2**20
 
 
@@ -99,7 +100,7 @@ def _of_change(server: Server, changes: tuple[Change, ...]) -> Iterator[float]:
         before, after = number(change.from_), number(change.to)
         if before is None or after is None:
             continue
-        if change.setting == POOL:
+        if change.setting == POOL_SIZE:
             yield (1.0 + _beside_pool(server)) * (after - before)
         elif change.setting == DDL_BUFFER:
             yield BUILD_PEAK * (after - before)
@@ -170,7 +171,7 @@ def _reason(used: float, full: float, moved: float, limit: int, then: int) -> st
 
 def _not_known(machine: Machine, moved: float, changes: tuple[Change, ...]) -> str:
     """Why there is no figure for the limit."""
-    names = " and ".join(change.setting for change in changes if change.setting in {POOL, DDL_BUFFER})
+    names = " and ".join(change.setting for change in changes if change.setting in {POOL_SIZE, DDL_BUFFER})
     seen = (
         "no limit is seen: the server's process is in no memory cgroup with a limit below the machine's memory"
         if machine.memory_source == "MemTotal"

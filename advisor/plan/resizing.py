@@ -13,7 +13,7 @@ from advisor.contract.recommendation import Change
 from advisor.contract.templates import binary, exact_binary
 from advisor.facts.base import over_pools
 from advisor.observe.window import Window
-from advisor.plan.memory import POOL
+from advisor.pool.settings import POOL_SIZE
 from exporter.rows import number
 from exporter.server import Server
 
@@ -107,7 +107,7 @@ def _given_back(server: Server, plan: MemoryPlan, to: float | None, *, back: boo
 
 def _resized(window: Window, changes: tuple[Change, ...], *, back: bool) -> Check | None:
     """Whether the pool has its new size, by the pages that the server counts, and not by the variable alone."""
-    change = next((change for change in changes if change.setting == POOL), None)
+    change = next((change for change in changes if change.setting == POOL_SIZE), None)
     if change is None:
         return None
     before, after = number(change.from_), number(change.to)

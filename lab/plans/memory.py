@@ -19,8 +19,9 @@ from advisor.contract.changes import change_at
 from advisor.contract.plan import MemoryPlan, Patch, Step
 from advisor.contract.recommendation import Change
 from advisor.observe.window import Window
-from advisor.plan.memory import DDL_BUFFER, POOL, memory
+from advisor.plan.memory import DDL_BUFFER, memory
 from advisor.plan.resizing import steps
+from advisor.pool.settings import POOL_SIZE
 from lab.bench import exporters
 from lab.captures.scenarios.index_builds import NOTES, make_notes
 from lab.harness.measure import pool_statistic, wait_until
@@ -89,12 +90,12 @@ def measure_sizes(server: PrivateServer, say: Say) -> Data:
                 wait_until(partial(_is_full, server), _FILL_SECONDS, "the pool is not filled")
             if mib == SIZES[0]:
                 window = watched(server)
-                planned = {size: planned_of(window, POOL, size)[1].change_bytes for size in SIZES[1:]}
+                planned = {size: planned_of(window, POOL_SIZE, size)[1].change_bytes for size in SIZES[1:]}
             in_use[mib] = statistics.median(group.in_use for _ in range(5))
             unused[mib] = _unused_bytes(server)
     moved = tuple(
         MovedMemory(
-            setting=POOL,
+            setting=POOL_SIZE,
             before=SIZES[0] * _MIB,
             after=size * _MIB,
             planned=planned[size],
@@ -169,7 +170,7 @@ def _under_limit(server: PrivateServer, say: Say, load: Callable[[BackgroundLoad
         limit = math.ceil(TIGHT * peak[0] / _MIB) * _MIB
         group.limit(limit)
         window = watched(server)
-        [change], plan = planned_of(window, POOL, AFTER)
+        [change], plan = planned_of(window, POOL_SIZE, AFTER)
         if plan.limit_then is None or plan.limit_bytes != limit:
             raise NotShown(f"the plan does not see the limit of {limit} bytes: {plan.reason}")
         used, limited = peak[0], _Limited(server, group, asked, say)
@@ -196,7 +197,7 @@ def _under_limit(server: PrivateServer, say: Say, load: Callable[[BackgroundLoad
             killed = False
         clients.stop()
     moved = MovedMemory(
-        setting=POOL,
+        setting=POOL_SIZE,
         before=BEFORE * _MIB,
         after=AFTER * _MIB,
         planned=plan.change_bytes,
