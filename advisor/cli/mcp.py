@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from advisor.cli import logs, parameters
-from advisor.cli.options import SOURCE, SetupOptions, SourceOptions, named_source, option_group, setup_options
+from advisor.cli.options import SetupOptions, SourceOptions, optional_where_options, setup_options
 from advisor.cli.output import Unusable, epilog
 from advisor.cli.reading import optional_reading_options
 from advisor.cli.service_options import Addresses, AlertingOptions, allowed_host_options, web_config_option
@@ -28,13 +28,6 @@ _EVERY_SECONDS = 300.0
 """Time between two readings of a fleet, as `fleet --listen` has it."""
 
 
-def _where(
-    dsn: str | None, defaults_file: Path | None, password_file: Path | None, recording: Path | None
-) -> functools.partial[SourceOptions]:
-    """Named when it is asked for: a service elsewhere, or a fleet, has no one server here."""
-    return functools.partial(named_source, dsn, defaults_file, password_file, recording)
-
-
 @click.command(
     epilog=epilog(
         "mcp --url http://127.0.0.1:9747",
@@ -45,7 +38,7 @@ def _where(
     )
 )
 @optional_sidecar_options
-@option_group("where", _where, *SOURCE)
+@optional_where_options
 @optional_reading_options
 @setup_options
 @click.option(

@@ -198,8 +198,14 @@ def named_source(
     return SourceOptions(recording, None)
 
 
+def _later_named_source(
+    dsn: str | None, defaults_file: Path | None, password_file: Path | None, recording: Path | None
+) -> functools.partial[SourceOptions]:
+    return functools.partial(named_source, dsn, defaults_file, password_file, recording)
+
+
 server_options = option_group("where", named_server, *_SERVER)
-SOURCE = (
+_SOURCE = (
     *_SERVER,
     click.option(
         "--recording",
@@ -208,7 +214,9 @@ SOURCE = (
         help="Read a recording made by `record` instead of a server.",
     ),
 )
-where_options = option_group("where", named_source, *SOURCE)
+where_options = option_group("where", named_source, *_SOURCE)
+optional_where_options = option_group("where", _later_named_source, *_SOURCE)
+"""``where`` is a call, which raises as ``named_source`` does: another option may stand in for the server."""
 
 _RULES = (
     click.option(

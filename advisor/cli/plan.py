@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from advisor.cli.options import (
-    SOURCE,
     SetupOptions,
     SourceOptions,
     format_option,
-    named_source,
-    option_group,
+    optional_where_options,
     setup_options,
     watch_options,
 )
@@ -34,13 +32,6 @@ TARGETS = (
     *("terraform", "crossplane", "ansible"),
 )
 """``TargetName``'s names: --help needs no pydantic."""
-
-
-def _where(
-    dsn: str | None, defaults_file: Path | None, password_file: Path | None, recording: Path | None
-) -> functools.partial[SourceOptions]:
-    """Named when it is asked for: a sidecar needs no server beside it."""
-    return functools.partial(named_source, dsn, defaults_file, password_file, recording)
 
 
 @click.command(
@@ -66,7 +57,7 @@ def _where(
     "keeps everything else in it.",
 )
 @optional_sidecar_options
-@option_group("where", _where, *SOURCE)
+@optional_where_options
 @watch_options
 @setup_options
 @optional_reading_options

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from advisor.cli.options import (
-    SOURCE,
     SetupOptions,
     SourceOptions,
     format_option,
-    named_source,
-    option_group,
+    optional_where_options,
     rules_and_machine_options,
     watch_options,
 )
@@ -24,13 +22,6 @@ from advisor.cli.reading import optional_reading_options, read_once
 if TYPE_CHECKING:
     from advisor.contract.upgrade import FleetUpgrade, UpgradeForecast
     from advisor.fleet.reading import ReadingOptions
-
-
-def _where(
-    dsn: str | None, defaults_file: Path | None, password_file: Path | None, recording: Path | None
-) -> functools.partial[SourceOptions]:
-    """Named when it is asked for: a fleet has no one server."""
-    return functools.partial(named_source, dsn, defaults_file, password_file, recording)
 
 
 @click.command(
@@ -48,7 +39,7 @@ def _where(
     metavar="VERSION",
     help="The new version, such as 8.4.6 or 11.8; a series alone stands for the newest of its releases that is known.",
 )
-@option_group("where", _where, *SOURCE)
+@optional_where_options
 @click.option(
     "--option-file",
     type=click.Path(path_type=Path),
