@@ -48,7 +48,7 @@ class _Steps:
         longer: Of the time so far: length of a later one.
         asked: Share of the pages that are asked for, where the pool holds all of them: then it counts as filled.
         slowest, quickest: Logarithms of the seconds to fill a pool.
-        loaded: Share of the list that is loaded at once: more would evict pages that come with it.
+        loaded: Share of a dump that is loaded at once: more would evict pages that come with it.
         longest: Times the time to fill the pool: one that is not warm by then is not known to become so.
         again: Times the seconds after which it is looked whether the pool is warm, until it is looked again.
         shown: Points of the reads that are told.
@@ -59,7 +59,7 @@ class _Steps:
     asked: float = 0.9
     quickest: float = -10.0
     slowest: float = 25.0
-    loaded: float = 0.02
+    loaded: float = 0.1
     longest: int = 12
     again: float = 1.25
     shown: int = 24
@@ -386,15 +386,17 @@ class Restart:
         simulation = Simulation(self.scenario, LONGEST, {LOOKED_UP: self.workload.lookups})
         dump = self.full.dump(load.share) if load.share else {}
         load_seconds = page_seconds * load.share * self.list_pages
-        slower, done = 1.0, 0.0
+        slower, due, done = 1.0, 0.0, 0.0
         at = asked = read = 0.0
         for seconds, step in self._steps():
             self.check_time()
-            part = min(1.0 - done, slower * seconds / load_seconds if load_seconds else 1.0) if dump else 0.0
-            pieces = math.ceil(part * load.share / _STEPS.loaded) if seconds else 0
-            for _ in range(pieces):
-                read += simulation.load(dump, done, part / pieces)
-                done += part / pieces
+            due = (
+                min(1.0, due + (slower * seconds / load_seconds if load_seconds else 1.0)) if dump and seconds else due
+            )
+            while due - done >= _STEPS.loaded or due == 1.0 > done:
+                part = min(_STEPS.loaded, 1.0 - done)
+                read += simulation.load(dump, done, part)
+                done = 1.0 if part < _STEPS.loaded else done + part
             missed = math.fsum(pass_.pages_read for pass_ in simulation.do(step))
             if seconds:
                 missed = max(0.0, missed + self.off * seconds)
