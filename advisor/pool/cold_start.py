@@ -70,7 +70,7 @@ _STEPS = _Steps()
 
 @dataclass(frozen=True, slots=True)
 class _Errors:
-    """How far cold starts were off.
+    """How far cold starts were off (docs/cold-start.md): of 18, pages by up to 29 %, and minutes by a factor of 1.8.
 
     Attributes:
         pages: Share of the pages.
@@ -79,8 +79,8 @@ class _Errors:
         closed: Share of the sessions that run: from there on a load is as fast as its waits let it.
     """
 
-    pages: float = 0.2
-    minutes: float = 0.25
+    pages: float = 0.3
+    minutes: float = 0.5
     alike: float = 2.0
     closed: float = 0.5
 
