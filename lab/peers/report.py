@@ -15,7 +15,7 @@ _HEAD = f"""\
 # The advice of others, followed and measured
 
 Under the same loads five advisers look at a server, and each change that one of them asks for is followed alone,
-measured, and taken back. The loads are those of [the gauntlet](proofs.md#the-gauntlet). In a round every
+measured, and taken back. The loads are those of [the gauntlet](proofs.md#the-gauntlet), and TPC-C. In a round every
 client does the same amount of work, so pages a round are the same before and after but for the change.
 
 | adviser | what it is |
@@ -27,7 +27,7 @@ client does the same amount of work, so pages a round are the same before and af
 | AWS's checks | the parameters for which [its reference of recommendations]({REFERENCE}) names one value |
 
 - MySQLTuner and the rule of thumb are told that the machine has {MEMORY:,} MiB: the lab's has 24 GiB, and the data here
-  50 to 100 MiB. innodb-advisor reads the lab's machine.
+  50 to 150 MiB. innodb-advisor reads the lab's machine.
 - The servers have their own defaults where the lab's usual ones differ in durability: nobody has to advise
   innodb_flush_log_at_trx_commit or sync_binlog. The pool has 16 or 32 MiB.
 - A sentence is followed where it names a setting of InnoDB and a value for it. "innodb_log_buffer_size (> 64M)" names

@@ -27,13 +27,14 @@ from lab.peers.record import FollowedChange, Measured, PeersRecord
 from lab.processes.usage import memory_mib
 from lab.servers import PrivateServer
 from lab.servers.sql import execute, query_number
+from lab.upgrades.workloads import WORKLOADS as UPGRADED
 
 GROUP = "peers"
 CHOSEN = {
-    "mysql-9.7": ("scan-beside-hot-set", "inserts-read-indexes"),
+    "mysql-9.7": ("scan-beside-hot-set", "inserts-read-indexes", "even-lookups", "tpcc"),
     "mariadb-11.8": ("scan-beside-hot-set",),
 }
-"""Loads by server: a scan and inserts of the gauntlet."""
+"""Loads by server: a scan, inserts and lookups of the gauntlet, and TPC-C."""
 OPTIONS = {"innodb-flush-log-at-trx-commit": "1", "sync-binlog": "1"}
 """The servers' own defaults, which the lab's servers do without: nobody shall have to advise them."""
 
@@ -49,7 +50,7 @@ class AdvisedChange:
 
 def study() -> Study:
     """Every load on its servers."""
-    loads = {load.name: load for load in workloads()}
+    loads = {load.name: load for load in (*workloads(), *(upgraded.load for upgraded in UPGRADED))}
     parts = [
         Part(GROUP, f"{name}, {server}", server, loads[name].options_on(server) | OPTIONS, partial(_run, loads[name]))
         for server, names in CHOSEN.items()
