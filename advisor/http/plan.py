@@ -17,7 +17,7 @@ from advisor.http.foundation import LookBack, TheService
 from advisor.http.limits import costly
 from advisor.http.problems import documented
 from advisor.observe.window import Window
-from advisor.plan.plan import plan
+from advisor.plan import plan as planning
 from advisor.plan.proposal import proposal
 from advisor.pool.fitting import Loads
 from advisor.render import html
@@ -59,7 +59,7 @@ class PlanQuestion(LookBack):
     response_description="The plan.",
     responses=_RESPONSES,
 )
-async def planned(
+async def plan(
     request: Request, fingerprint: _Fingerprint, query: Annotated[PlanQuestion, Query()], service: TheService
 ) -> Response:
     """A patch for the place that owns the setting, the steps with their checks, and the way back.
@@ -80,7 +80,7 @@ async def planned(
     responses=_RESPONSES,
     openapi_extra={"requestBody": {"required": True, "content": {"application/yaml": {"schema": {"type": "string"}}}}},
 )
-async def planned_for_manifest(
+async def plan_for_manifest(
     request: Request, fingerprint: _Fingerprint, query: Annotated[PlanQuestion, Query()], service: TheService
 ) -> Response:
     """The same for the owner's object or file of today, which is the body: the patch keeps everything else in it.
@@ -111,7 +111,7 @@ async def _answer(
         return pages.read("Plan", html.html(documents.targets(proposal(finding).finding)), depth=2)
 
     def ask(window: Window, loads: Loads) -> Plan:
-        return plan(
+        return planning.plan(
             finding, window, target, manifest, beside=advice.recommendations, loads=loads, seconds=MODEL_SECONDS
         )
 

@@ -78,11 +78,14 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
         *(
             "GET /advise",
             "GET /advise/{fingerprint}",
+            "GET /advise/{fingerprint}/plan",
+            "POST /advise/{fingerprint}/plan",
             "GET /advise/{fingerprint}/receipt",
             "GET /history",
             "GET /rules",
             "GET /rules/{rule_id}",
             "GET /runbooks/{alert}",
+            "GET /silence",
             "GET /statements",
             "GET /upgrade",
         ),
@@ -98,8 +101,11 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
     assert "from" in schema["components"]["schemas"]["Change"]["properties"]
     ids = [operation["operationId"] for _, operation in operations(schema)]
     assert sorted(ids) == [
-        *("advise", "curve", "events", "finding", "healthz", "history", "metrics", "overview", "readyz"),
+        *("advise", "curve", "events", "finding", "healthz", "history", "metrics", "overview"),
         *(
+            "plan",
+            "plan_for_manifest",
+            "readyz",
             "receipt",
             "reload",
             "rule",
@@ -107,6 +113,7 @@ def test_the_schema_has_every_endpoint(schema: dict[str, Any]) -> None:
             "runbook",
             "series",
             "settings",
+            "silence",
             "snapshot",
             "state",
             "statements",
