@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+from collections.abc import Mapping
 
 from advisor.contract.plan import Plan, TargetName
+from advisor.fleet.identity import ServerKey
 from advisor.fleet.inventory import InventoryEntry, inventory
 from advisor.fleet.judging import judge
 from advisor.fleet.progress import Progress
@@ -44,13 +47,14 @@ async def read_plan(
     """
     async with opened(options, progress) as (reader, _):
         with progress.during("inventory"):
-            [entry] = chosen(options, await inventory(reader, options.services)).values()
+            known = await inventory(reader, options.services)
+            [entry] = chosen(options, known).values()
         with progress.during("windows"):
             window = await _window(reader, entry)
+            members = await others_of_set(reader, entry, known.servers)
+    planning = functools.partial(planned, rules=rules, seconds=options.model_seconds)
     with progress.during("models"):
-        return await asyncio.to_thread(
-            planned, window, entry, fingerprint, target, rules=rules, seconds=options.model_seconds, manifest=manifest
-        )
+        return await asyncio.to_thread(planning, window, entry, fingerprint, target, manifest=manifest, members=members)
 
 
 def planned(
@@ -62,6 +66,7 @@ def planned(
     rules: RuleSet,
     seconds: float,
     manifest: str | None,
+    members: Mapping[str, Window] = {},
 ) -> Plan:
     """The plan from a server's window.
 
@@ -73,6 +78,7 @@ def planned(
         rules: Those in force.
         seconds: CPU time for models.
         manifest: The owner's object or file of today, as text.
+        members: The windows of the members that may take over, by their names.
 
     Raises:
         PlanRefused: There is no plan, or no such finding.
@@ -87,7 +93,36 @@ def planned(
             f"no finding on {entry.key.name} from its series has the fingerprint {fingerprint}; there are {names}. If "
             "it has a sidecar, ask that with --url"
         )
-    return plan(finding, window, target, manifest, beside=findings, seconds=seconds)
+    return plan(finding, window, target, manifest, beside=findings, members=members, seconds=seconds)
+
+
+async def others_of_set(
+    reader: FleetReader, entry: InventoryEntry, servers: Mapping[ServerKey, InventoryEntry]
+) -> Mapping[str, Window]:
+    """The windows of the other pods of a server's StatefulSet, by their names: those that may take over.
+
+    Args:
+        reader: Asks.
+        entry: The server.
+        servers: All that are known.
+
+    Raises:
+        QueryError: A query failed.
+    """
+    if not entry.key.is_pod:
+        return {}
+    others = [
+        other
+        for key, other in servers.items()
+        if key != entry.key and key.is_pod and _set_of(key) == _set_of(entry.key) and other.series is entry.series
+    ]
+    windows = await WindowReader(reader, entry.series).windows([other.key for other in others]) if others else {}
+    return {key.name: window for key, window in windows.items() if isinstance(window, Window)}
+
+
+def _set_of(key: ServerKey) -> tuple[str | None, ...]:
+    """The cluster, the namespace and the StatefulSet of a pod: its name without the ordinal."""
+    return key.labels.get("cluster"), key.labels["namespace"], key.labels["pod"].rpartition("-")[0]
 
 
 async def _window(reader: FleetReader, entry: InventoryEntry) -> Window:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from advisor.contract.plan import Applied, Plan, RollOut, Step, TargetName
 from advisor.contract.recommendation import Change, Recommendation, SetAside
@@ -19,7 +19,7 @@ from advisor.plan.settling import in_force, rounded
 from advisor.plan.targets import TARGETS
 from advisor.plan.targets.target import Patches, PlanRefused, SettingLine
 from advisor.plan.thresholds import abort_when, done_when
-from advisor.pool.cold_start import cold_starts
+from advisor.pool.cold_start import cold_starts, failover
 from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
 from advisor.pool.model import PoolModel
@@ -40,6 +40,7 @@ def plan(
     manifest: str | None = None,
     *,
     beside: Iterable[Recommendation] = (),
+    members: Mapping[str, Window] = {},
     loads: Loads | None = None,
     seconds: float = math.inf,
 ) -> Plan:
@@ -51,6 +52,7 @@ def plan(
         target: Who owns the settings.
         manifest: The owner's object or file of today, as text.
         beside: The findings that stand beside it.
+        members: The windows of the members that may take over, by their names, where they are watched too.
         loads: As in ``PoolModel``.
         seconds: CPU time for the model of the pool.
 
@@ -81,7 +83,7 @@ def plan(
         steps=steps(window, changes, needed, forward, limit, one_restart=one_restart),
         undo=steps(window, changes, needed, back, limit_back, back=True, one_restart=one_restart),
         memory=needed,
-        roll_out=_with_cold_starts(roll_out, _model(window, loads, seconds), lines) if restarts else roll_out,
+        roll_out=_with_cold_starts(roll_out, _model(window, loads, seconds), lines, members) if restarts else roll_out,
         abort_when=tuple(abort_when(chosen, window, restarts=restarts)),
         done_when=done_when(chosen, window.latest.at),
         notes=tuple(dict.fromkeys(_notes(chosen, window, lines))),
@@ -123,11 +125,14 @@ def _model(window: Window, loads: Loads | None, seconds: float) -> PoolModel:
     return model
 
 
-def _with_cold_starts(roll_out: RollOut, model: PoolModel, lines: Sequence[SettingLine]) -> RollOut:
+def _with_cold_starts(
+    roll_out: RollOut, model: PoolModel, lines: Sequence[SettingLine], members: Mapping[str, Window]
+) -> RollOut:
     """The roll-out with what a restart costs, or why that is not known."""
     size = next((number(line.after) for line in lines if line.setting == POOL_SIZE), None)
     try:
-        return roll_out.model_copy(update={"cold_starts": cold_starts(model, pool_bytes=size)})
+        of_members = (failover(model, window, member) for member, window in members.items())
+        return roll_out.model_copy(update={"cold_starts": (*cold_starts(model, pool_bytes=size), *of_members)})
     except Unanswerable as error:
         return roll_out.model_copy(update={"unknown": str(error)})
 

@@ -19,6 +19,7 @@ from typing import NamedTuple, Self
 
 from advisor.contract.plan import ColdStart
 from advisor.contract.recommendation import Number, tidy
+from advisor.facts import facts
 from advisor.models.lru.popularity import Pages
 from advisor.models.lru.scenario import Points, Scan, Scenario, Step
 from advisor.models.lru.simulation import LONGEST, Simulation
@@ -30,6 +31,7 @@ from advisor.pool.model import PoolModel
 from advisor.pool.search import root
 from advisor.pool.settings import POOL_SIZE
 from exporter.collectors.status import STATUS
+from exporter.rows import number
 
 _OWN_SESSIONS = 2.0
 """That the sidecar is connected by; one of them runs the statement that counts them."""
@@ -137,8 +139,8 @@ class Filling:
     def shown(self, until: float) -> Iterator[tuple[Number, Number]]:
         """Points of time up to then, and the reads a second since the one before."""
         before = self.points[0]
-        for number in range(1, _STEPS.shown + 1):
-            after = self.at(until * (number / _STEPS.shown) ** 2)  # reads change most at the begin
+        for step in range(1, _STEPS.shown + 1):
+            after = self.at(until * (step / _STEPS.shown) ** 2)  # reads change most at the begin
             if round(after.seconds, 1) > round(before.seconds, 1):
                 rate = (after.read - before.read) / (after.seconds - before.seconds)
                 yield tidy(round(after.seconds, 1)), tidy(round(rate, 1))
@@ -216,6 +218,23 @@ def cold_starts(model: PoolModel, *, pool_bytes: float | None = None, member: st
         return tuple(restart.cold_start(load, dump, member) for load, dump in _loads(model))
 
 
+def failover(model: PoolModel, takes_over: Window, member: str) -> ColdStart:
+    """A failover to a member that none of this load's pages is known to be with: the most that it reads.
+
+    Args:
+        model: Of the window of the server that fails.
+        takes_over: The member's window: its pool and its disk count.
+        member: Its name, for the reader.
+
+    Raises:
+        Unanswerable: The evidence is not enough, or time is over.
+    """
+    with answerable():
+        size = number(takes_over.latest.setting(POOL_SIZE))
+        restart = Restart.of(model, size, facts(takes_over).machine.read_seconds_per_read)
+        return restart.cold_start(DumpLoad(0.0, None), "nothing of this load, at worst", member)
+
+
 def _loads(model: PoolModel) -> Iterator[tuple[DumpLoad, str]]:
     """The ways to restart, in words."""
     server = model.window.latest.server
@@ -261,15 +280,16 @@ class Restart:
     check_time: Callable[[], None]
 
     @classmethod
-    def of(cls, model: PoolModel, pool_bytes: float | None = None) -> Self:
-        """The restart with a pool of so many bytes; None for today's.
+    def of(cls, model: PoolModel, pool_bytes: float | None = None, read_seconds: float | None = None) -> Self:
+        """The restart with a pool of so many bytes, and a disk with such a read; None for today's.
 
         Raises:
             Unanswerable: The evidence is not enough.
             TooManySteps: It takes too long.
         """
         evidence, load = model.sizes.evidence, model.sizes.load
-        scanned, smooth, read_seconds = load.scanned, load.smooth, model.facts.machine.read_seconds_per_read
+        scanned, smooth = load.scanned, load.smooth
+        read_seconds = read_seconds or model.facts.machine.read_seconds_per_read
         lookups = smooth.filling(evidence.accesses) if smooth else load.lookups[0]
         workload = replace(scanned.workload, lookups=lookups)
         if not workload.asked and not workload.scans:

@@ -7,25 +7,34 @@ from click.testing import CliRunner
 
 from advisor.cli.main import main
 from advisor.contract.fleet import Source
-from advisor.contract.plan import Plan
+from advisor.contract.plan import Plan, TargetName
+from advisor.fleet.identity import ServerKey
 from advisor.fleet.inventory import InventoryEntry
-from advisor.fleet.plans import planned
+from advisor.fleet.plans import others_of_set, planned
+from advisor.observe.window import Window
 from advisor.plan.targets.target import PlanRefused
 from advisor.rules.rulebook import Rulebook, builtin_directory
 from tests.advisor.building import RECORDING, advised, captured
 from tests.advisor.fleet.answering import Answering
-from tests.advisor.fleet.canned import key
+from tests.advisor.fleet.canned import IDENTITY, CannedPrometheus, key, reader
 from tests.advisor.fleet.sources import sidecar as seen_by_sidecar
 from tests.advisor.fleet.test_reading import sidecars
+from tests.advisor.fleet.test_windows import mysqld_exporter
 
 __all__ = ["sidecars"]
 
 
-def of(fingerprint: str) -> Plan:
+def of(fingerprint: str, target: TargetName = "ansible", **members: Window) -> Plan:
     window = seen_by_sidecar(captured(RECORDING))
     entry = InventoryEntry(key("db-1"), Source.VERDICT, window.latest.server)
     rules = Rulebook(builtin_directory()).rule_set
-    return planned(window, entry, fingerprint, "ansible", rules=rules, seconds=60.0, manifest=None)
+    return planned(window, entry, fingerprint, target, rules=rules, seconds=60.0, manifest=None, members=members)
+
+
+def pod(name: str, namespace: str = "shop") -> ServerKey:
+    server = IDENTITY.server({"cluster": "eu", "namespace": namespace, "pod": name})
+    assert server is not None
+    return server
 
 
 def test_a_finding_of_the_series_is_planned_as_one_of_the_server() -> None:
@@ -39,6 +48,24 @@ def test_another_fingerprint_is_refused_with_those_that_there_are() -> None:
     [finding] = advised(captured(RECORDING)).recommendations
     with pytest.raises(PlanRefused, match=f"no finding on db-1 .* there are {finding.fingerprint}"):
         of("9f2c")
+
+
+def test_where_members_restart_those_that_may_take_over_have_a_cold_start() -> None:
+    [finding] = advised(captured(RECORDING)).recommendations
+    members = {"other": seen_by_sidecar(captured(RECORDING))}
+    restarted = of(finding.fingerprint, "percona-pxc", **members).roll_out
+    assert [start.member for start in restarted.cold_starts if start.member] == ["other"]
+    assert not of(finding.fingerprint, "ansible", **members).roll_out.cold_starts
+
+
+async def test_the_other_pods_of_the_set_may_take_over() -> None:
+    server = captured(RECORDING).latest.server
+    names = (pod("db-0"), pod("db-1"), pod("db-2"), pod("web-0"), pod("db-1", "other"), key("db-3"))
+    servers = {name: InventoryEntry(name, Source.MYSQLD_EXPORTER, server, up=True) for name in names}
+    client = CannedPrometheus(mysqld_exporter(), servers=names)
+    others = await others_of_set(reader(client), servers[pod("db-1")], servers)
+    assert sorted(others) == ["eu/shop/db-0", "eu/shop/db-2"]
+    assert await others_of_set(reader(client), servers[key("db-3")], servers) == {}
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from advisor.contract.plan import ColdStart
 from advisor.facts import facts
 from advisor.observe.window import Window
-from advisor.pool.cold_start import NEARLY, Filling, FillingPoint, Restart, cold_starts
+from advisor.pool.cold_start import NEARLY, Filling, FillingPoint, Restart, cold_starts, failover
 from advisor.pool.dump import DumpLoad
 from advisor.pool.errors import Unanswerable
 from advisor.pool.model import PoolModel
@@ -88,6 +88,15 @@ def test_one_collection_is_not_enough() -> None:
 
 def test_the_member_is_named() -> None:
     assert {start.member for start in cold_starts(model_of("mysql-9.7/repeated-scan"), member="db-1")} == {"db-1"}
+
+
+def test_a_member_that_takes_over_reads_what_an_empty_pool_of_its_size_does() -> None:
+    model, takes_over = model_of(LOOKUPS), captured("mysql-9.7/repeated-scan")
+    start = failover(model, takes_over, "db-1")
+    size = float(takes_over.latest.setting("innodb_buffer_pool_size") or 0)
+    [other] = [start for start in cold_starts(model, pool_bytes=size) if start.dump == NOTHING]
+    assert start.member == "db-1"
+    assert start.pages == pytest.approx(other.pages, rel=0.1)  # its disk is another one
 
 
 def filling(rate: float = 1000.0) -> Filling:
