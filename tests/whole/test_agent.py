@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
+import pytest
+
 from advisor.advice.ledger_recorder import LedgerRecorder
 from advisor.advice.service import Service
 from advisor.alerting.server_alerts import ServerAlerts
@@ -32,6 +34,8 @@ from tests.advisor.http.listening import listening
 from tests.advisor.in_process import UNLIMITED
 from tests.advisor.mcp.agent import Novice, started
 from tests.waiting import until
+
+pytestmark = pytest.mark.long  # a script of the lab: an agent that waits for an outcome
 
 RULE = "scan-exceeds-old-sublist"
 WINDOW_SECONDS, SCAN_PAUSE = 5.0, 1.5
@@ -76,6 +80,11 @@ async def test_an_agent_gets_from_an_alert_to_a_plan_to_its_outcome(
             _, plan = await novice.ask("ready to be merged", fingerprint=fingerprint, target="cnf")
             [change] = plan["changes"]
             assert any(change["setting"] in step["patch"]["text"] for step in plan["steps"] if "patch" in step)
+
+            async def remembered() -> bool:
+                return fingerprint in service.ledger.findings
+
+            await until(remembered)  # the ledger takes new advice once a second
             for statement in change["apply"]:  # a person reviews it, and applies it
                 assert re.fullmatch(r"SET GLOBAL \w+ = \d+", statement)
                 execute(server, statement)

@@ -41,7 +41,6 @@ from tests.advisor.sidecar import OWN
 from tests.waiting import DEADLINE, wait_for
 
 Found = TypeVar("Found")
-SERVER = "mysql-9.7"
 SCANS, LOOKUPS, _ = LOADS
 CLOSED = [state for state in ReceiptState if state not in (ReceiptState.NOT_CHANGED, ReceiptState.OPEN)]
 
@@ -83,6 +82,11 @@ class Watched:
         """The same, once it is in one of these states."""
         return looked_for(lambda: answer if (answer := self.receipt(fingerprint))[1].state in states else None)
 
+    def remembers(self, fingerprint: str) -> bool:
+        """Whether the ledger has a finding: it takes new advice once a second."""
+        history = httpx.get(f"{self.url}/history", timeout=DEADLINE, **PLAIN).json()
+        return any(finding["fingerprint"] == fingerprint for finding in history["findings"])
+
     def taken_back_at(self, name: str) -> float | None:
         """When the change of an outcome was taken back; None while it is not."""
         history = httpx.get(f"{self.url}/history", timeout=DEADLINE, **PLAIN).json()
@@ -122,9 +126,11 @@ def watching(server: PrivateServer) -> Iterator[str]:
 
 @pytest.fixture
 def watched(request: pytest.FixtureRequest, start_server: Callable[..., PrivateServer]) -> Iterator[Watched]:
-    """A server under the load of the parameter."""
-    load: FollowedLoad = request.param
-    server = start_server(SERVER, **OPTIONS[SERVER])
+    """A server under a load: the parameter has both."""
+    name: str
+    load: FollowedLoad
+    name, load = request.param
+    server = start_server(name, **OPTIONS[name])
     with load.running(server), watching(server) as url:
         yield Watched(server, url)
 
@@ -153,10 +159,11 @@ def shown(watched: Watched, fingerprint: str) -> str:
     return text
 
 
-@pytest.mark.parametrize("watched", [SCANS], indirect=True, ids=["scans"])
+@pytest.mark.parametrize("watched", [("mysql-9.7", SCANS)], indirect=True, ids=["scans"])
 def test_a_plan_that_is_followed_has_a_receipt_that_says_kept(watched: Watched) -> None:
     finding = looked_for(lambda: watched.finding(SCANS.rule))
     fingerprint = finding["fingerprint"]
+    looked_for(lambda: watched.remembers(fingerprint))
     code, before = watched.receipt(fingerprint)
     assert (code, before.state, before.outcome) == (3, ReceiptState.NOT_CHANGED, None)
 
@@ -187,7 +194,8 @@ def test_a_plan_that_is_followed_has_a_receipt_that_says_kept(watched: Watched) 
     assert watched.command("receipt", fingerprint, "--format", "markdown").exit_code == 0
 
 
-@pytest.mark.parametrize("watched", [LOOKUPS], indirect=True, ids=["lookups"])
+# MySQL 9.7 shrinks its pool for minutes under this load, and passes over a SET GLOBAL meanwhile.
+@pytest.mark.parametrize("watched", [("mariadb-11.8", LOOKUPS)], indirect=True, ids=["lookups"])
 def test_a_hand_that_does_otherwise_has_a_receipt_of_harm_until_it_is_taken_back(watched: Watched) -> None:
     finding = looked_for(lambda: watched.finding(LOOKUPS.rule))
     fingerprint, [change] = finding["fingerprint"], finding["changes"]
