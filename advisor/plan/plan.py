@@ -19,7 +19,7 @@ from advisor.plan.settling import in_force, rounded
 from advisor.plan.targets import TARGETS
 from advisor.plan.targets.target import Patches, PlanRefused, SettingLine
 from advisor.plan.thresholds import abort_when, done_when
-from advisor.pool.cold_start import cold_starts, failover
+from advisor.pool.cold_start import cold_starts
 from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
 from advisor.pool.model import PoolModel
@@ -131,8 +131,7 @@ def _with_cold_starts(
     """The roll-out with what a restart costs, or why that is not known."""
     size = next((number(line.after) for line in lines if line.setting == POOL_SIZE), None)
     try:
-        of_members = (failover(model, window, member) for member, window in members.items())
-        return roll_out.model_copy(update={"cold_starts": (*cold_starts(model, pool_bytes=size), *of_members)})
+        return roll_out.model_copy(update={"cold_starts": cold_starts(model, pool_bytes=size, members=members)})
     except Unanswerable as error:
         return roll_out.model_copy(update={"unknown": str(error)})
 

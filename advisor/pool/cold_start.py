@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import NamedTuple, Self
 
 from advisor.contract.plan import ColdStart
 from advisor.contract.recommendation import Number, tidy
-from advisor.facts import facts
+from advisor.facts.machine import machine
 from advisor.models.lru.popularity import Pages
 from advisor.models.lru.scenario import Points, Scan, Scenario, Step
 from advisor.models.lru.simulation import LONGEST, Simulation
@@ -202,37 +202,30 @@ def _as_today(_: float) -> float:
     return 1.0
 
 
-def cold_starts(model: PoolModel, *, pool_bytes: float | None = None, member: str = "") -> tuple[ColdStart, ...]:
+def cold_starts(
+    model: PoolModel, *, pool_bytes: float | None = None, members: Mapping[str, Window] = {}
+) -> tuple[ColdStart, ...]:
     """A restart with the part of the pool's dump that the server is set to, without a dump, and with all of it.
 
+    Then a failover to each member. Which of this load's pages it has is not known: at worst none.
+
     Args:
-        model: Of the window of the server whose load comes: of the server itself, or of the one that fails.
+        model: Of the window of the server whose load comes.
         pool_bytes: Size of the pool after the start; None for today's.
-        member: Whose pool it is, for the reader.
+        members: The windows of those that may take over, by their names: their pools and their disks count.
 
     Raises:
         Unanswerable: The evidence is not enough, or time is over.
     """
     with answerable():
         restart = Restart.of(model, pool_bytes)
-        return tuple(restart.cold_start(load, dump, member) for load, dump in _loads(model))
-
-
-def failover(model: PoolModel, takes_over: Window, member: str) -> ColdStart:
-    """A failover to a member that none of this load's pages is known to be with: the most that it reads.
-
-    Args:
-        model: Of the window of the server that fails.
-        takes_over: The member's window: its pool and its disk count.
-        member: Its name, for the reader.
-
-    Raises:
-        Unanswerable: The evidence is not enough, or time is over.
-    """
-    with answerable():
-        size = number(takes_over.latest.setting(POOL_SIZE))
-        restart = Restart.of(model, size, facts(takes_over).machine.read_seconds_per_read)
-        return restart.cold_start(DumpLoad(0.0, None), "nothing of this load, at worst", member)
+        starts = [restart.cold_start(load, dump) for load, dump in _loads(model)]
+        for member, window in members.items():
+            elsewhere = restart.on(
+                model, number(window.latest.setting(POOL_SIZE)), machine(window).read_seconds_per_read
+            )
+            starts.append(elsewhere.cold_start(DumpLoad(0.0, None), "nothing of this load, at worst", member))
+        return tuple(starts)
 
 
 def _loads(model: PoolModel) -> Iterator[tuple[DumpLoad, str]]:
@@ -256,10 +249,10 @@ class Restart:
         list_pages: In today's list.
         workload: Scans and lookups.
         scenario: The empty pool, and what is asked for.
+        fills: Seconds until the pool is full, about.
         today: Pages read a second, as measured.
         off: Of these, those that the simulation does not read.
         asked: Visits to leaf pages, and pages of scans, a second.
-        fills: Seconds until the pool is full, about.
         read_seconds: Time of a read; None where not known.
         sessions: None where not known.
         likely: Whether smooth popularity and the scans explain today's reads.
@@ -270,51 +263,50 @@ class Restart:
     list_pages: float
     workload: Workload
     scenario: Scenario
+    fills: float
     today: float
     off: float
     asked: float
-    fills: float
     read_seconds: float | None
     sessions: _Sessions | None
     likely: bool
     check_time: Callable[[], None]
 
     @classmethod
-    def of(cls, model: PoolModel, pool_bytes: float | None = None, read_seconds: float | None = None) -> Self:
-        """The restart with a pool of so many bytes, and a disk with such a read; None for today's.
+    def of(cls, model: PoolModel, pool_bytes: float | None = None) -> Self:
+        """The restart with a pool of so many bytes; None for today's.
 
         Raises:
             Unanswerable: The evidence is not enough.
             TooManySteps: It takes too long.
         """
         evidence, load = model.sizes.evidence, model.sizes.load
-        scanned, smooth = load.scanned, load.smooth
-        read_seconds = read_seconds or model.facts.machine.read_seconds_per_read
+        scanned, smooth, read_seconds = load.scanned, load.smooth, model.facts.machine.read_seconds_per_read
         lookups = smooth.filling(evidence.accesses) if smooth else load.lookups[0]
         workload = replace(scanned.workload, lookups=lookups)
         if not workload.asked and not workload.scans:
             raise Unanswerable("pool.gets", "nothing was asked for while the server was watched")
         full = run(workload, scanned.pool)
         off = evidence.reads - rates(workload, full.passes).read
-        settings = {**scanned.settings, POOL_SIZE: pool_bytes or evidence.pool_bytes}
-        empty = scanned.on(scanned.server, settings, scanned.pool.instances, scanned.scans)
-        fills = _fills(lookups, float(empty.pool.pages)) if lookups else workload.round_seconds
-        then = replace(empty.workload, lookups=lookups, least_seconds=0.0 if workload.scans else fills)
-        others = Scan(scan=OTHER, pages=max(1, workload.other_pages, then.other_pages))
         return cls(
             full,
             math.fsum(instance.count * instance.list.pages for instance in full.instances),
-            then,
-            Scenario(pool=empty.pool, steps=(others, *round_of(then))),
+            *_empty(model, lookups, pool_bytes),
             evidence.reads,
             off,
             evidence.accesses + workload.scanned,
-            fills,
             read_seconds,
             _Sessions.of(model.window, read_seconds),
             smooth is not None and abs(off) <= ACCEPTED_ERROR * evidence.reads,
             model.check_time,
         )
+
+    def on(self, model: PoolModel, pool_bytes: float | None, read_seconds: float | None) -> Self:
+        """The same load on another pool and another disk; None for those of the window."""
+        workload, scenario, fills = _empty(model, self.workload.lookups, pool_bytes)
+        seconds = read_seconds or self.read_seconds
+        sessions = _Sessions.of(model.window, seconds)
+        return replace(self, workload=workload, scenario=scenario, fills=fills, read_seconds=seconds, sessions=sessions)
 
     def most_missed(self, hits: float) -> float:
         """Share of the visits that is read with a share of today's hits."""
@@ -440,6 +432,18 @@ class Restart:
                     seconds = step.seconds + step.gap_seconds
                     yield seconds, step
                     elapsed += seconds
+
+
+def _empty(model: PoolModel, lookups: tuple[Pages, ...], pool_bytes: float | None) -> tuple[Workload, Scenario, float]:
+    """An empty pool of so many bytes, or of today's: the workload, its scenario, and the seconds until it is full."""
+    evidence, scanned = model.sizes.evidence, model.sizes.load.scanned
+    settings = {**scanned.settings, POOL_SIZE: pool_bytes or evidence.pool_bytes}
+    empty = scanned.on(scanned.server, settings, scanned.pool.instances, scanned.scans)
+    today = replace(scanned.workload, lookups=lookups)
+    fills = _fills(lookups, float(empty.pool.pages)) if lookups else today.round_seconds
+    then = replace(empty.workload, lookups=lookups, least_seconds=0.0 if today.scans else fills)
+    others = Scan(scan=OTHER, pages=max(1, today.other_pages, then.other_pages))
+    return then, Scenario(pool=empty.pool, steps=(others, *round_of(then))), fills
 
 
 def _pieces(step: Points, elapsed: float, fills: float) -> Iterator[Points]:
