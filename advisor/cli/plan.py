@@ -154,22 +154,16 @@ def _watched(
         PlanRefused: There is no plan.
         Unusable: Nothing has the fingerprint.
     """
-    import math
-
     from advisor.advice.interpreter import Remembered
     from advisor.advice.judgement import assess, judge
     from advisor.cli import ledgers, sources
-    from advisor.observe.source import window
     from advisor.plan.plan import plan as plan_of
     from advisor.pool.fitting import Loads
-    from exporter.connection.errors import ServerError
 
     rules, machine = setup.load()
     source = sources.observed_source(where, watch, interval, machine)
     ledger = ledgers.ledger_of(source)
-    seen = window(source, math.inf)
-    if seen is None:
-        raise source.problem or ServerError("nothing was collected")
+    seen = sources.whole_window(source)
     loads = Loads()
     remembered = Remembered(None, setup.may_read, () if ledger is None else tuple(ledger.outcomes.values()))
     judgements = judge(rules.rules, seen, loads=loads, remembered=remembered)

@@ -52,9 +52,15 @@ def observed_source(
     return source
 
 
-def observed_window(where: SourceOptions, watch: float, interval: float | None) -> Window:
+def observed_window(
+    where: SourceOptions, watch: float, interval: float | None, machine: ServerMachine | None = None
+) -> Window:
     """The window of ``observed_source``. Raises as it does."""
-    source = observed_source(where, watch, interval)
+    return whole_window(observed_source(where, watch, interval, machine))
+
+
+def whole_window(source: Replay | Sampler) -> Window:
+    """All that a source has. Raises ServerError where that is nothing."""
     observed = window(source, float("inf"))
     if observed is None:
         raise source.problem or ServerError("nothing was collected")

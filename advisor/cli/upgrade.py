@@ -96,25 +96,18 @@ def _forecast(
         UpgradeRefused: There is no forecast for this version.
         Unusable: The option file cannot be read.
     """
-    import math
-
     from advisor.advice.judgement import assess, judge
     from advisor.cli import sources
     from advisor.observe import observation
-    from advisor.observe.source import window
     from advisor.pool.fitting import Loads
     from advisor.upgrade.forecast import forecast
     from advisor.upgrade.target import target
-    from exporter.connection.errors import ServerError
 
     text = None if option_file is None else _text(option_file)
     rules, machine = setup.load()
     if where.recording is None:  # before the server is watched for long
         target(observation.run(observation.single_snapshot(sources.snapshot_source(where, watch, machine))).server, to)
-    source = sources.observed_source(where, watch, interval, machine)
-    seen = window(source, math.inf)
-    if seen is None:
-        raise source.problem or ServerError("nothing was collected")
+    seen = sources.observed_window(where, watch, interval, machine)
     loads = Loads()
     judgements = {judgement.rule: judgement for judgement in judge(rules.rules, seen, loads=loads)}
     findings = assess(judgements, seen, rules.rule_set).advice.recommendations

@@ -17,7 +17,7 @@ from advisor.mcp.endpoint import NotAnswered
 from advisor.mcp.sources import AnswerSource
 from advisor.mcp.standing import StandingSource
 from advisor.mcp.tools import Choice, Tools
-from advisor.rules.rulebook import builtin_directory
+from advisor.rules.rulebook import builtin_ids
 from exporter import __version__
 
 SCHEME = "innodb-advisor"
@@ -113,7 +113,8 @@ def _add_resources(server: MCPServer, choose: Choice) -> None:
         mime_type="text/markdown",
     )
     def index() -> str:
-        rules = sorted(path.name.removesuffix(".yaml") for path in builtin_directory().glob("*.yaml"))
-        names = [f"rules/{name}" for name in rules if not name.endswith(".cases")]
-        names += [f"runbooks/{alert}" for alert in read_runbooks()]
+        names = [
+            *(f"rules/{rule}" for rule in sorted(builtin_ids())),
+            *(f"runbooks/{alert}" for alert in read_runbooks()),
+        ]
         return "".join(f"- {SCHEME}://{name}\n" for name in names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from advisor.contract.recommendation import Change, Effect, Recommendation, SetAside
+from advisor.contract.recommendation import Alternative, Change, Effect, Recommendation, SetAside
 from advisor.plan.targets.target import PlanRefused
 
 
@@ -35,29 +35,15 @@ def proposal(finding: Recommendation | SetAside) -> Proposal:
     """
     if isinstance(finding, SetAside):
         raise PlanRefused(f"{finding.recommendation.rule} is set aside: {finding.reason}")
-    others = finding.alternatives
-    if finding.changes:
-        return Proposal(
-            finding,
-            finding.changes,
-            finding.effect,
-            finding.cost,
-            finding.others,
-            (*(action.do for action in finding.actions), *map(_instead, (other.change for other in others))),
-        )
-    if others:
-        first = others[0]
-        return Proposal(
-            finding,
-            (first.change,),
-            first.effect,
-            first.cost,
-            first.others,
-            (*(action.do for action in finding.actions), *map(_instead, (other.change for other in others[1:]))),
-        )
-    todo = "; ".join(action.do.rstrip(".") for action in finding.actions)
-    raise PlanRefused(f"{finding.rule} asks for no setting that a patch could hold, but for this: {todo}")
-
-
-def _instead(change: Change) -> str:
-    return f"Instead of this, {change.config} would help too."
+    alternatives = finding.alternatives
+    if not (finding.changes or alternatives):
+        todo = "; ".join(action.do.rstrip(".") for action in finding.actions)
+        raise PlanRefused(f"{finding.rule} asks for no setting that a patch could hold, but for this: {todo}")
+    chosen: Recommendation | Alternative
+    chosen, changes, rest = finding, finding.changes, alternatives
+    if not changes:
+        chosen, rest = alternatives[0], alternatives[1:]
+        changes = (chosen.change,)
+    instead = (f"Instead of this, {other.change.config} would help too." for other in rest)
+    notes = (*(action.do for action in finding.actions), *instead)
+    return Proposal(finding, changes, chosen.effect, chosen.cost, chosen.others, notes)
