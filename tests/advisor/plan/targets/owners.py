@@ -54,6 +54,7 @@ def advised(server: Server) -> list[SettingLine]:
 
 
 MANIFESTS = Path(__file__).parent / "manifests"
+OPERATORS: tuple[TargetName, ...] = ("percona-ps", "percona-pxc", "oracle", "moco", "vitess", "mariadb-operator")
 SERVERS: Mapping[TargetName, Server] = {"mariadb-operator": MARIADB, "terraform": RDS, "crossplane": RDS}
 
 

@@ -25,6 +25,7 @@ from tests.advisor.plan.targets.owners import (
     BUFFERING,
     MYSQL,
     OLD_BLOCKS,
+    OPERATORS,
     POOL,
     advised,
     manifest,
@@ -32,16 +33,7 @@ from tests.advisor.plan.targets.owners import (
 )
 from tests.advisor.plan.targets.patching import documents, operations, patched, schemas
 
-OBJECTS: tuple[TargetName, ...] = (
-    "percona-ps",
-    "percona-pxc",
-    "oracle",
-    "moco",
-    "vitess",
-    "mariadb-operator",
-    "crossplane",
-    "bitnami",
-)
+OBJECTS: tuple[TargetName, ...] = (*OPERATORS, "crossplane", "bitnami")
 GI = 1 << 30
 SWITCHED = {"ON": "1", "OFF": "0"}
 

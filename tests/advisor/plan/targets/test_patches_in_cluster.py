@@ -19,7 +19,7 @@ from advisor.plan.targets.target import MemorySize, Patches
 from lab.packages import go
 from lab.programs import kubernetes
 from lab.programs.kubernetes import ApiRefusal, Kubernetes
-from tests.advisor.plan.targets.owners import MYSQL, OLD_BLOCKS, advised, manifest, server_of
+from tests.advisor.plan.targets.owners import MYSQL, OLD_BLOCKS, OPERATORS, advised, manifest, server_of
 from tests.advisor.plan.targets.patching import definitions, documents, operations
 from tests.unavailable import if_available, or_give_up
 from tests.waiting import wait_for
@@ -27,14 +27,6 @@ from tests.waiting import wait_for
 pytestmark = pytest.mark.long
 
 OWN = "databases"
-OPERATORS: tuple[TargetName, ...] = (
-    "percona-ps",
-    "percona-pxc",
-    "oracle",
-    "moco",
-    "vitess",
-    "mariadb-operator",
-)
 KUBEBLOCKS = "github.com/apecloud/kubeblocks", "v1.0.0", "config/crd/bases"
 DEFINITIONS = ("apps.kubeblocks.io_clusters.yaml", "operations.kubeblocks.io_opsrequests.yaml")
 GI = 1 << 30
