@@ -12,7 +12,7 @@ from functools import partial
 from exporter.snapshot import Snapshot
 from lab.captures.scenarios.change_buffer import EVENTS, INDEXES, look_up_keys, make_random_table
 from lab.harness.measure import PAGES, Counters, Figures, in_turn, innodb_metric, measure, per, wait_until
-from lab.harness.watch import watch
+from lab.harness.watch import PATIENCE, watch
 from lab.harness.workloads import SCHEMA, BackgroundLoad, ask, insert_rows
 from lab.processes.usage import bytes_read
 from lab.proofs.proof import ComparedFigure
@@ -114,10 +114,14 @@ def alternating(
     return first, second
 
 
-def observe(server: PrivateServer, rows: int, work: RowWork = insert) -> tuple[tuple[Snapshot, ...], Figures]:
+def observe(
+    server: PrivateServer, rows: int, work: RowWork = insert, least_rows: int = 0
+) -> tuple[tuple[Snapshot, ...], Figures]:
     """Watch the server under a continuous load of ``rows`` at a time.
 
-    The load runs during the collections, too: an idle server merges innodb_io_capacity pages a second.
+    The load runs during the collections, too: an idle server merges innodb_io_capacity pages a second. Between two
+    collections is a second, or the time of ``least_rows``: a page by which the change buffer grows counts as some
+    hundred changes, so fewer rows say little of how many were buffered.
 
     Returns:
         The sidecar's snapshots, and the figures of a row. ``rate`` is rows a second, ``buffer_pages`` the size of the
@@ -130,9 +134,17 @@ def observe(server: PrivateServer, rows: int, work: RowWork = insert) -> tuple[t
         load.repeat(lambda _: work(server, rows), pause=0)
         time.sleep(_SETTLING_SECONDS)
         began = time.monotonic()
-        seen, counted = watch(server, partial(time.sleep, 1.0), 5, counters=COUNTED | {"rows": _last_row})
+        wait = partial(_await_rows, server, least_rows)
+        seen, counted = watch(server, wait, 5, counters=COUNTED | {"rows": _last_row})
         rate, size = 5 * counted["rows"] / (time.monotonic() - began), buffer_pages(server)
     return seen, _per_merge(per(counted, "rows")) | {"rate": rate, "buffer_pages": size}
+
+
+def _await_rows(server: PrivateServer, rows: int) -> None:
+    """Wait for a second, and until so many rows were inserted. Raises NotShown where they do not come."""
+    first = _last_row(server)
+    time.sleep(1.0)
+    wait_until(lambda: _last_row(server) >= first + rows, PATIENCE, f"fewer than {rows} rows")
 
 
 def buffer_pages(server: PrivateServer) -> int:
