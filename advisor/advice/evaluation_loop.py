@@ -27,35 +27,38 @@ EVALUATION_SECONDS = 10.0
 """Limit for an evaluation, in seconds of a core; rules that come later are blind, and say so."""
 
 
+LARGEST_SHARE = 0.1
+"""Part of a core that evaluations take at most, however long one takes."""
+
+
 @dataclass(frozen=True, slots=True)
 class EvaluationRest:
     """How long rules rest between two evaluations.
 
     Attributes:
-        share: Part of a core that the evaluations of rules with a model, or without, take: a tenth of a percent each,
-            with collections and scrapes, keeps the whole sidecar within half a percent (docs/performance.md).
-        early_share: The same in the first RECENT_SECONDS, when each snapshot still changes advice.
-        longest: Seconds of a rest, as long as evaluations then take ``largest_share`` at most.
-        largest_share: Part of a core that they take in any case at most.
+        share: Part of a core that the evaluations of rules with a model, or without, take.
+        longest: Seconds of a rest, as long as evaluations then take LARGEST_SHARE at most.
     """
 
-    share: float = 0.001
-    early_share: float = 0.01
-    longest: float = 60.0
-    largest_share: float = 0.1
+    share: float
+    longest: float
 
-    def after(self, seconds: float, watched: float) -> float:
-        """Seconds without an evaluation after one that took so many seconds of a core.
-
-        Args:
-            seconds: Of a core.
-            watched: Length of its window, seconds.
-        """
-        rest = seconds / (self.share if watched > RECENT_SECONDS else self.early_share) - seconds
-        return max(min(rest, self.longest), seconds / self.largest_share - seconds)
+    def after(self, seconds: float) -> float:
+        """Seconds without an evaluation after one that took so many seconds of a core."""
+        rest = seconds / self.share - seconds
+        return max(min(rest, self.longest), seconds / LARGEST_SHARE - seconds)
 
 
-REST = EvaluationRest()
+EARLY_REST = EvaluationRest(share=0.01, longest=60.0)
+"""In the first RECENT_SECONDS, when each snapshot still changes advice."""
+REST = EvaluationRest(share=0.0005, longest=RECENT_SECONDS)
+"""Afterwards. A twentieth of a percent each, with collections and scrapes, keeps the sidecar within half a percent
+(docs/performance.md): a fit of the model takes about a second of a core."""
+
+
+def rest_of(watched: float) -> EvaluationRest:
+    """How long rules rest that were judged on a window of so many seconds."""
+    return REST if watched > RECENT_SECONDS else EARLY_REST
 
 
 class EvaluationLoop:
@@ -201,7 +204,8 @@ class EvaluationLoop:
 
     def _rest(self, seconds: float) -> float:
         watched = 0.0 if self._inputs is None else self._inputs[0].seconds
-        return REST.longest if self.failure else REST.after(seconds, watched)
+        rest = rest_of(watched)
+        return rest.longest if self.failure else rest.after(seconds)
 
 
 async def _in_thread(judgements: Iterator[Judgement]) -> Sequence[Judgement]:

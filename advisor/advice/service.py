@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from advisor.advice.curves import Curves
-from advisor.advice.evaluation_loop import EVALUATION_SECONDS, REST, EvaluationLoop
+from advisor.advice.evaluation_loop import EVALUATION_SECONDS, REST, EvaluationLoop, rest_of
 from advisor.advice.interpreter import Remembered
 from advisor.advice.judgement import Assessment, assess, judge
 from advisor.advice.ledger_recorder import LedgerRecorder
@@ -349,7 +349,7 @@ class Service:
             by_rule = {judgement.rule: judgement for judgement in judgements}
             return assess(by_rule, seen, rule_set, computed_at=self.now())
 
-        return Refreshed(compute, rest=lambda seconds: REST.after(seconds, longest), clock=self._clock)
+        return Refreshed(compute, rest=rest_of(longest).after, clock=self._clock)
 
     def _overview_over(self, longest: float) -> Refreshed[Overview]:
         return Refreshed(

@@ -13,7 +13,7 @@ from typing import TypeVar
 import httpx
 import pytest
 
-from advisor.advice.evaluation_loop import REST
+from advisor.advice.evaluation_loop import EARLY_REST, REST, rest_of
 from advisor.advice.model_worker import ModelWorker
 from advisor.advice.service import Service
 from advisor.http import app as application
@@ -113,11 +113,15 @@ async def test_what_a_change_of_settings_outdates_is_ended() -> None:
 
 
 def test_an_evaluation_rests_by_what_it_took() -> None:
-    assert REST.after(0.01, 60.0) == pytest.approx(0.99)  # 1 % of a core
-    assert REST.after(0.01, 600.0) == pytest.approx(9.99)
-    assert REST.after(0.5, 60.0) == pytest.approx(49.5)
-    assert REST.after(2.0, 60.0) == REST.after(0.07, 600.0) == REST.longest
-    assert REST.after(10.0, 600.0) == pytest.approx(90.0)  # a tenth
+    assert rest_of(60.0) is EARLY_REST
+    assert rest_of(600.0) is REST
+    assert EARLY_REST.after(0.01) == pytest.approx(0.99)  # 1 % of a core
+    assert EARLY_REST.after(0.5) == pytest.approx(49.5)
+    assert EARLY_REST.after(2.0) == EARLY_REST.longest
+    assert REST.after(0.01) == pytest.approx(19.99)
+    assert REST.after(1.0) == REST.longest
+    assert EARLY_REST.after(10.0) == pytest.approx(90.0)  # a tenth
+    assert REST.after(50.0) == pytest.approx(450.0)
 
 
 async def test_a_snapshot_is_judged_once_and_other_windows_are_remembered() -> None:
