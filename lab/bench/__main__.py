@@ -82,7 +82,7 @@ def _measure(chosen: Mapping[str, Benchmark], reporter: Reporter, *, short: bool
             reporter.begin(name)
             began = time.monotonic()
             try:
-                run = benchmark.run(reporter.say, short=short)
+                run = benchmark.run(reporter.say, reporter.note, short=short)
             except (UnavailableHere, StartError) as error:
                 reporter.end(name, f"not measured: {error}")
                 continue

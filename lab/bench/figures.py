@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -147,12 +148,14 @@ class Benchmark:
         """The figures whose bound is broken or that lack a value."""
         return [key for key, figure in self.figures.items() if not figure.holds(values.get(key))]
 
-    def run(self, say: Say, *, short: bool) -> BenchRun:
-        """Measure. In the long form a second, longer measurement follows a broken bound."""
+    def run(self, say: Say, note: Say, *, short: bool) -> BenchRun:
+        """Measure. In the long form a second, longer one follows a broken bound; ``note`` tells which it was."""
         run = BenchRun(say, short=short)
         self.measure(run)
-        if not short and self.broken(run.values):
-            say("a bound is broken: measured again, longer")
+        if not short and (broken := self.broken(run.values)):
+            medians = {key: statistics.median(run.values[key].ours) for key in broken if key in run.values}
+            values = ", ".join(f"{key}: {medians.get(key, math.nan):.3g}" for key in broken)
+            note(f"{self.name}: measured again, longer, since bounds are broken: {values}")
             run = BenchRun(say, longer=True)
             self.measure(run)
         return run
