@@ -47,7 +47,11 @@ def smallest_size(model: PoolModel, at_most: float | None) -> float:
     def planned(sizes: Iterable[float]) -> dict[float, float]:
         return {size: model.sizes.planned(size / pool_bytes, grown) for size in sizes}
 
-    reads = planned(sorted(_sizes(window, pool_bytes, largest)))
+    reads: dict[float, float] = {}
+    for size in sorted(_sizes(window, pool_bytes, largest)):
+        reads |= planned((size,))
+        if not reads[size]:
+            break  # no larger one reads less, and it takes longest to simulate
     value = _enough(reads, today, pool_bytes)
     for _ in range(_ROUNDS if value != pool_bytes else 0):
         less = max((size for size in reads if size < value), default=pool_bytes)

@@ -170,9 +170,11 @@ def best(model: PoolModel, setting: str, at_most: float | None = None, advised: 
         return smallest_size(model, at_most)
     today = model.today.settings[setting]
     reads = {today: _reads(model, setting, today)}
-    for value in _CANDIDATES[setting]:
+    for value in sorted(_CANDIDATES[setting], key=lambda value: abs(value - today)):
         if value != today and (at_most is None or value <= at_most):
             reads[value] = _reads(model, setting, value, _enough(reads, today))
+            if not reads[value]:
+                break  # one that is further away cannot be better
     value = _least(reads, today)
     if setting == _PCT and value != today:  # try the values between two candidates
         step = 1.0 if value < today else -1.0
