@@ -224,6 +224,8 @@ def beside(work: Callable[[threading.Event], object]) -> Iterator[None]:
 class LookupClient:
     """One connection's point lookups by primary key, no faster than a rate; a context manager.
 
+    Each client chooses others: a pool whose dump a restart brings back has the pages of the lookups before it.
+
     Attributes:
         done: Lookups so far.
     """
@@ -231,7 +233,7 @@ class LookupClient:
     def __init__(self, server: PrivateServer, distribution: Distribution) -> None:
         """Connect."""
         self.done = 0
-        self._choose, self._chooser = distribution.choose, random.Random(7)
+        self._choose, self._chooser = distribution.choose, random.Random()
         self._connection = server.connect(autocommit=False)
 
     def __enter__(self) -> Self:
