@@ -72,17 +72,17 @@ _STEPS = _Steps()
 
 @dataclass(frozen=True, slots=True)
 class _Errors:
-    """How far cold starts were off (docs/cold-start.md): of 18, pages by up to 29 %, and minutes by a factor of 1.8.
+    """How far cold starts were off (docs/cold-start.md): of 24, pages by up to 14 %, and reads beyond today's by half.
 
     Attributes:
         pages: Share of the pages.
-        minutes: Share of the minutes.
+        missed: Share of the reads beyond today's.
         alike: Times as far where no smooth popularity explains today's reads.
         closed: Share of the sessions that run: from there on a load is as fast as its waits let it.
     """
 
-    pages: float = 0.3
-    minutes: float = 0.5
+    pages: float = 0.2
+    missed: float = 0.5
     alike: float = 2.0
     closed: float = 0.5
 
@@ -308,14 +308,30 @@ class Restart:
         sessions = _Sessions.of(model.window, seconds)
         return replace(self, workload=workload, scenario=scenario, fills=fills, read_seconds=seconds, sessions=sessions)
 
-    def most_missed(self, hits: float) -> float:
-        """Share of the visits that is read with a share of today's hits."""
-        return 1.0 - hits * (1.0 - self.today / self.asked)
+    def most_missed(self, hits: float, times: float = 1.0) -> float:
+        """Share of the visits that is read with a share of today's hits.
+
+        Args:
+            hits: Of today's.
+            times: More reads than today are so many times as many as foretold.
+        """
+        today = self.today / self.asked
+        return today + (1.0 - hits) * (1.0 - today) / times if times else math.inf
 
     @property
     def smoothed(self) -> float:
         """Seconds that reads are averaged over."""
         return max(SMOOTHED, self.workload.round_seconds if self.workload.scans else 0.0)
+
+    @property
+    def doubt(self) -> float:
+        """Times as far as the errors say."""
+        return 1.0 if self.likely else _ERRORS.alike
+
+    @property
+    def error(self) -> float:
+        """Error of the reads beyond today's, as a share of them."""
+        return min(1.0, _ERRORS.missed * self.doubt)
 
     def likely_filling(self, load: DumpLoad) -> Filling:
         """How the pool most likely fills."""
@@ -334,26 +350,30 @@ class Restart:
         if self.sessions is not None:
             fillings.append(self.filling(load, self.sessions.waiting, most))
         known = self.read_seconds is not None
-        errors = 1.0 if self.likely else _ERRORS.alike
+        error = _ERRORS.pages * self.doubt
         until = self.until(likely)
         pages = likely.at(until).read
 
         def minutes(hits: float) -> tuple[Number | None, Number | None, Number | None]:
-            warm = [filling.warm(self.most_missed(hits), self.smoothed) for filling in fillings]
-            seconds = [second for second in warm if second is not None]
-            if warm[0] is None or (load.share and not known):
+            expected = likely.warm(self.most_missed(hits), self.smoothed)
+            if expected is None or (load.share and not known):
                 return None, None, None
-            error = min(1.0, _ERRORS.minutes * errors)
-            high = tidy((1.0 + error) * max(seconds) / 60.0) if known and len(seconds) == len(warm) else None
-            return tidy(warm[0] / 60.0), tidy((1.0 - error) * min(seconds) / 60.0), high
+            fewer, more = (
+                [filling.warm(self.most_missed(hits, times), self.smoothed) for filling in fillings]
+                for times in (1.0 - self.error, 1.0 + self.error)
+            )
+            low = min((second for second in fewer if second is not None), default=expected)
+            seen = [second for second in more if second is not None]
+            high = tidy(max(seen) / 60.0) if known and len(seen) == len(more) else None
+            return tidy(expected / 60.0), tidy(low / 60.0), high
 
         to_90, to_99 = minutes(NEARLY), minutes(WARM)
         return ColdStart(
             member=member,
             dump=dump,
             pages=tidy(round(pages)),
-            pages_low=tidy(round(max(0.0, 1.0 - _ERRORS.pages * errors) * pages)),
-            pages_high=tidy(round((1.0 + _ERRORS.pages * errors) * pages)),
+            pages_low=tidy(round(max(0.0, 1.0 - error) * pages)),
+            pages_high=tidy(round((1.0 + error) * pages)),
             minutes_to_90=to_90[0],
             minutes_to_90_low=to_90[1],
             minutes_to_90_high=to_90[2],
@@ -390,7 +410,7 @@ class Restart:
             filling.points.append(point)
             if point.seconds > _STEPS.again * looked:
                 looked = point.seconds
-                if filling.warm(self.most_missed(WARM), self.smoothed) is not None:
+                if filling.warm(self.most_missed(WARM, 1.0 + self.error), self.smoothed) is not None:
                     break
         return filling
 

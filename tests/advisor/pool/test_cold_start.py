@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import pytest
@@ -62,6 +63,15 @@ def test_a_dump_shortens_the_cold_start() -> None:
     assert cold is not None
     assert loaded is not None
     assert loaded <= cold
+
+
+def test_twice_as_many_reads_beyond_todays_ask_for_half_as_many() -> None:
+    restart = Restart.of(model_of(LOOKUPS))
+    today = restart.today / restart.asked
+    beyond = restart.most_missed(NEARLY) - today
+    assert beyond == pytest.approx((1.0 - NEARLY) * (1.0 - today))
+    assert restart.most_missed(NEARLY, 2.0) - today == pytest.approx(beyond / 2.0)
+    assert restart.most_missed(NEARLY, 0.0) == math.inf
 
 
 def test_what_a_start_reads_is_what_the_miss_curve_reads_in_the_end() -> None:
