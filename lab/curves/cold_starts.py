@@ -56,7 +56,7 @@ _SCAN_EVERY = 20.0
 MOST_OFF, MOST_PAGES_OFF = 0.25, 0.2
 """Error of the minutes, unless the interval holds the measured ones, and of the pages."""
 LEAST_HELD = 0.9
-"""Share of the fillings that keep each of them; all of 24 did."""
+"""Share of the fillings that keep each of them; of 24, 23 and 24 did."""
 
 
 @dataclass(frozen=True)
@@ -286,11 +286,9 @@ class FilledPool:
         measured, foretold = self.minutes(NEARLY), self.start.minutes_to_90
         if measured is None or foretold is None:
             return math.inf
-        # Half of what reads are averaged over is no difference. At once is somewhere in the first of these times.
-        half = self.smoothed / 2.0 / 60.0
-        measured = max(measured, half)
-        off = max(0.0, abs(foretold - measured) - half)
-        return math.copysign(off / max(measured, 2.0 * half), foretold - measured)
+        # Less than reads are averaged over is no difference.
+        off = max(0.0, abs(foretold - measured) - self.smoothed / 2.0 / 60.0)
+        return math.copysign(off / max(measured, self.smoothed / 60.0), foretold - measured)
 
     @property
     def inside(self) -> bool:
