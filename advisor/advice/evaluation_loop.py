@@ -25,8 +25,6 @@ log = logging.getLogger(__name__)
 
 EVALUATION_SECONDS = 10.0
 """Limit for an evaluation, in seconds of a core; rules that come later are blind, and say so."""
-
-
 LARGEST_SHARE = 0.1
 """Part of a core that evaluations take at most, however long one takes."""
 

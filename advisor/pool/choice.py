@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from advisor.facts import Choice
 from advisor.observe.window import Window
@@ -44,12 +44,12 @@ def smallest_size(model: PoolModel, at_most: float | None) -> float:
     pool_bytes, today = model.sizes.evidence.pool_bytes, model.sizes.evidence.reads
     largest = min(at_most or math.inf, model.facts.pool.most_bytes or math.inf, LARGER[-1] * pool_bytes)
 
-    def planned(sizes: Iterable[float]) -> dict[float, float]:
-        return {size: model.sizes.planned(size / pool_bytes, grown) for size in sizes}
+    def planned(size: float) -> float:
+        return model.sizes.planned(size / pool_bytes, grown)
 
     reads: dict[float, float] = {}
     for size in sorted(_sizes(window, pool_bytes, largest)):
-        reads |= planned((size,))
+        reads[size] = planned(size)
         if not reads[size]:
             break  # no larger one reads less, and it takes longest to simulate
     value = _enough(reads, today, pool_bytes)
@@ -57,7 +57,7 @@ def smallest_size(model: PoolModel, at_most: float | None) -> float:
         less = max((size for size in reads if size < value), default=pool_bytes)
         step = (value - less) / (_BETWEEN + 1)
         between = {size_as_set(window, less + step * (n + 1)) for n in range(_BETWEEN)}
-        reads |= planned(size for size in between if less < size < value)
+        reads |= {size: planned(size) for size in between if less < size < value}
         value = _enough(reads, today, pool_bytes)
     return value
 

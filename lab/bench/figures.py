@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -153,9 +152,8 @@ class Benchmark:
         run = BenchRun(say, short=short)
         self.measure(run)
         if not short and (broken := self.broken(run.values)):
-            medians = {key: statistics.median(run.values[key].ours) for key in broken if key in run.values}
-            values = ", ".join(f"{key}: {medians.get(key, math.nan):.3g}" for key in broken)
-            note(f"{self.name}: measured again, longer, since bounds are broken: {values}")
+            values = (f"{key}: {statistics.median(run.values[key].ours):.3g}" for key in broken if key in run.values)
+            note(f"{self.name}: measured again, longer, since bounds of {broken} are broken; {', '.join(values)}")
             run = BenchRun(say, longer=True)
             self.measure(run)
         return run
