@@ -53,8 +53,9 @@ class Container:
         self.pid = int(self._pid_file.read_text())
 
     def output(self, *streams: str) -> str:
-        """Its output so far, from `stdout`, `stderr` or both."""
-        lines = (line.split(" ", 3) for line in self._log.read_text().splitlines())
+        """Its whole lines so far, from `stdout`, `stderr` or both: the runtime may be writing another one."""
+        *written, _ = self._log.read_text().split("\n")
+        lines = (line.split(" ", 3) for line in written)
         return "\n".join(line[3] for line in lines if not streams or line[1] in streams)
 
     def url(self) -> str:
