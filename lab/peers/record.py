@@ -16,10 +16,10 @@ class Measured(Frozen):
 
 
 class FollowedChange(Frozen):
-    """A change that was followed alone.
+    """A change that was followed alone, or the control, in which nothing is changed.
 
     Attributes:
-        advisers: Those who ask for it.
+        advisers: Those who ask for it; none for the control.
         applied: The executed statements, or lines of the option file.
         refused: What the server refused; then nothing is measured.
         read, written: Pages a round.
@@ -53,7 +53,7 @@ class PeersRecord(Frozen):
         memory_mib: What the advisers that are told were told of the machine's memory.
         said: The sentences of each adviser.
         not_followed: By the sentence, why its change was not followed, where it names one.
-        changes: Every change that was followed.
+        changes: The control, then every change that was followed.
     """
 
     about: str

@@ -8,7 +8,7 @@ from advisor.contract.settings import SettingValue
 from lab.harness import records
 from lab.peers.advisers import MIB, OURS, PeerSentence, of_mysqltuner
 from lab.peers.record import PeersRecord
-from lab.peers.trial import CHOSEN, GROUP
+from lab.peers.trial import GROUP, study
 
 LINES: dict[str, tuple[str, SettingValue | None]] = {
     "innodb_buffer_pool_size (>= 58.6M) if possible.": ("innodb_buffer_pool_size", 64.0 * MIB),
@@ -34,9 +34,12 @@ def test_every_load_is_recorded_and_every_change_has_an_adviser_who_said_somethi
     record = records.load(GROUP)
     assert record is not None
     loads = {name: PeersRecord.model_validate(data) for name, data in records.data(record).items()}
-    assert set(loads) == {f"{name}, {server}" for server, names in CHOSEN.items() for name in names}
+    assert list(loads) == [part.name for part in study().parts]
     for load in loads.values():
         assert OURS in load.said
-        for change in load.changes:
+        control, *changes = load.changes
+        assert (control.applied, control.advisers) == ((), ())
+        for change in changes:
             assert change.applied or change.refused
+            assert change.advisers
             assert all(load.said[adviser] for adviser in change.advisers)
