@@ -18,7 +18,6 @@ from advisor.http.limits import costly
 from advisor.http.problems import documented
 from advisor.observe.window import Window
 from advisor.plan import plan as planning
-from advisor.plan.proposal import proposal
 from advisor.pool.fitting import Loads
 from advisor.render import html
 from advisor.render import plan as documents
@@ -108,7 +107,7 @@ async def _answer(
     if target is None:
         if form != HTML:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, "for is missing: an owner of settings such as cnf")
-        return pages.read("Plan", html.html(documents.targets(proposal(finding).finding)), depth=2)
+        return pages.read("Plan", html.html(documents.targets(planning.proposal(finding))), depth=2)
 
     def ask(window: Window, loads: Loads) -> Plan:
         return planning.plan(

@@ -17,7 +17,7 @@ from advisor.contract.templates import binary
 from advisor.facts.base import over_pools
 from advisor.models.ddl import BUILD_PEAK
 from advisor.observe.window import Window
-from advisor.plan.targets.target import MemorySize, PlanRefused
+from advisor.plan.targets.target import PlanRefused
 from advisor.pool.settings import POOL_SIZE
 from exporter.collectors.ddl import DDL
 from exporter.collectors.machine import MACHINE, Machine
@@ -51,7 +51,7 @@ def memory(window: Window, changes: tuple[Change, ...]) -> MemoryPlan | None:
     Raises:
         PlanRefused: The machine does not have that much.
     """
-    moved = _change_bytes(window.latest.server, changes)
+    moved = math.fsum(_change_bytes(window.latest.server, changes))
     if not moved:
         return None
     machine = window.latest[MACHINE] or Machine()
@@ -82,20 +82,15 @@ def memory(window: Window, changes: tuple[Change, ...]) -> MemoryPlan | None:
     )
 
 
-def limits(plan: MemoryPlan | None) -> tuple[MemorySize, MemorySize] | None:
-    """The container's memory before and after, for `Target.memory`; None where it stays, or is not known."""
+def limits(plan: MemoryPlan | None) -> tuple[int, int] | None:
+    """The container's limit before and after, in bytes; None where it stays, or is not known."""
     if plan is None or plan.limit_bytes is None or plan.limit_then is None or plan.limit_then == plan.limit_bytes:
         return None
-    then = int(plan.limit_then)
-    return MemorySize(None, int(plan.limit_bytes)), MemorySize(then, then)
+    return int(plan.limit_bytes), int(plan.limit_then)
 
 
-def _change_bytes(server: Server, changes: tuple[Change, ...]) -> float:
-    """Bytes that the server takes more, or less."""
-    return math.fsum(_of_change(server, changes))
-
-
-def _of_change(server: Server, changes: tuple[Change, ...]) -> Iterator[float]:
+def _change_bytes(server: Server, changes: tuple[Change, ...]) -> Iterator[float]:
+    """Bytes that the server takes more, or less, by change."""
     for change in changes:
         before, after = number(change.from_), number(change.to)
         if before is None or after is None:

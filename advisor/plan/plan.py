@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
-from advisor.contract.plan import Applied, Plan, RollOut, Step, TargetName
+from advisor.contract.changes import SIZE_MAX
+from advisor.contract.plan import Applied, Patch, Plan, RollOut, Step, TargetName
 from advisor.contract.recommendation import Change, Recommendation, SetAside
-from advisor.contract.settings import SettingValue
+from advisor.contract.settings import setting_text
 from advisor.facts import facts
 from advisor.observe.window import Window
 from advisor.plan.guards import refuse_unsafe
 from advisor.plan.memory import limits, memory
-from advisor.plan.proposal import Proposal, proposal
 from advisor.plan.resizing import steps
-from advisor.plan.settling import in_force, rounded
 from advisor.plan.targets import TARGETS
-from advisor.plan.targets.target import Patches, PlanRefused, SettingLine
+from advisor.plan.targets.target import PlanRefused, taken_back
 from advisor.plan.thresholds import abort_when, done_when
 from advisor.pool.cold_start import cold_starts
 from advisor.pool.errors import Unanswerable
 from advisor.pool.fitting import Loads
 from advisor.pool.model import PoolModel
-from advisor.pool.settings import POOL_SIZE
+from advisor.pool.settings import POOL_SIZE, size_as_set
 from exporter.rows import number
 
 _DO = {
@@ -62,61 +61,62 @@ def plan(
     chosen = proposal(finding)
     refuse_unsafe(chosen, window, beside)
     owner, server, changes = TARGETS[target], window.latest.server, chosen.changes
-    lines = tuple(map(_line, changes))
-    roll_out = owner.roll_out(server, lines, manifest)
-    patches = owner.settings(server, lines, manifest)
+    back = tuple(map(taken_back, changes))
+    owner.reach.refuse(target, server)
+    roll_out = owner.roll_out(server, changes, manifest)
+    patches = owner.settings(server, changes, manifest)
     needed = memory(window, changes)
     sizes = limits(needed)
     of_limit = None if sizes is None else owner.memory(*sizes, manifest)
     limit, limit_back = (None, None) if of_limit is None else (of_limit.patch, of_limit.undo)
-    forward, back = (_step(changes, lines, patches, roll_out.applied, undone=undone) for undone in (False, True))
+    step = _step("the patch", patches.patch, changes, roll_out.applied)
+    undo = _step("the undo patch", patches.undo, back, roll_out.applied)
     one_restart = roll_out.applied is Applied.RESTART and owner.memory_applied is Applied.RESTART
-    restarts = roll_out.applied is Applied.RESTART or not (roll_out.applied is Applied.LIVE or forward.apply)
+    restarts = roll_out.applied is Applied.RESTART or not (roll_out.applied is Applied.LIVE or step.apply)
+    if restarts:
+        roll_out = _with_cold_starts(roll_out, _model(window, loads, seconds), changes, members)
     return Plan(
         server=str(server),
-        fingerprint=chosen.finding.fingerprint,
-        rule=chosen.finding.rule,
-        summary=chosen.finding.summary,
+        fingerprint=chosen.fingerprint,
+        rule=chosen.rule,
+        summary=chosen.summary,
         target=target,
         at=window.latest.at,
         changes=changes,
-        steps=steps(window, changes, needed, forward, limit, one_restart=one_restart),
-        undo=steps(window, changes, needed, back, limit_back, back=True, one_restart=one_restart),
+        steps=steps(window, changes, needed, step, limit, one_restart=one_restart),
+        undo=steps(window, changes, needed, undo, limit_back, back=True, one_restart=one_restart),
         memory=needed,
-        roll_out=_with_cold_starts(roll_out, _model(window, loads, seconds), lines, members) if restarts else roll_out,
+        roll_out=roll_out,
         abort_when=tuple(abort_when(chosen, window, restarts=restarts)),
         done_when=done_when(chosen, window.latest.at),
-        notes=tuple(dict.fromkeys(_notes(chosen, window, lines))),
+        notes=tuple(dict.fromkeys(_notes(chosen, window))),
     )
 
 
-def _line(change: Change) -> SettingLine:
-    if change.from_ is None:
-        raise PlanRefused(f"the present value of {change.setting} is not known: there would be no way back")
-    return SettingLine(change.setting, _value(change.from_), _value(change.to), change.dynamic)
+def proposal(finding: Recommendation | SetAside) -> Recommendation:
+    """The finding; where it changes nothing itself, with the change of its first alternative as its own.
+
+    Raises:
+        PlanRefused: It is set aside, or asks for an action and no setting.
+    """
+    if isinstance(finding, SetAside):
+        raise PlanRefused(f"{finding.recommendation.rule} is set aside: {finding.reason}")
+    if finding.changes:
+        return finding
+    if not finding.alternatives:
+        todo = "; ".join(action.do.rstrip(".") for action in finding.actions)
+        raise PlanRefused(f"{finding.rule} asks for no setting that a patch could hold, but for this: {todo}")
+    first, *others = finding.alternatives
+    instead = {"changes": (first.change,), "effect": first.effect, "cost": first.cost, "others": first.others}
+    return finding.model_copy(update={**instead, "alternatives": tuple(others)})
 
 
-def _value(value: float | str) -> SettingValue:
-    return value if isinstance(value, str) else float(value)
-
-
-def _step(
-    changes: Sequence[Change], lines: Sequence[SettingLine], patches: Patches, applied: Applied, *, undone: bool
-) -> Step:
-    """The step that changes the settings, or that takes them back."""
-    statements = [_at_runtime(change, undone=undone) for change in changes] if applied is Applied.BY_HAND else []
-    then = "set the running server, each member" if all(statements) else "restart the server, one member at a time"
-    return Step(
-        do=_DO[applied].format(patch="the undo patch" if undone else "the patch", then=then),
-        patch=patches.undo if undone else patches.patch,
-        apply=tuple(statement for of_change in statements for statement in of_change) if all(statements) else (),
-        done=in_force([line.back for line in lines] if undone else lines),
-    )
-
-
-def _at_runtime(change: Change, *, undone: bool) -> tuple[str, ...]:
-    """Statements that the running server takes; none where only a restart applies the change."""
-    return () if not change.dynamic else change.rollback if undone else change.apply
+def _step(name: str, patch: Patch, changes: tuple[Change, ...], applied: Applied) -> Step:
+    """The step that changes the settings, without its check."""
+    at_runtime = [change.apply if change.dynamic else () for change in changes] if applied is Applied.BY_HAND else []
+    then = "set the running server, each member" if all(at_runtime) else "restart the server, one member at a time"
+    apply = tuple(statement for statements in at_runtime for statement in statements) if all(at_runtime) else ()
+    return Step(do=_DO[applied].format(patch=name, then=then), patch=patch, apply=apply)
 
 
 def _model(window: Window, loads: Loads | None, seconds: float) -> PoolModel:
@@ -126,17 +126,34 @@ def _model(window: Window, loads: Loads | None, seconds: float) -> PoolModel:
 
 
 def _with_cold_starts(
-    roll_out: RollOut, model: PoolModel, lines: Sequence[SettingLine], members: Mapping[str, Window]
+    roll_out: RollOut, model: PoolModel, changes: tuple[Change, ...], members: Mapping[str, Window]
 ) -> RollOut:
     """The roll-out with what a restart costs, or why that is not known."""
-    size = next((number(line.after) for line in lines if line.setting == POOL_SIZE), None)
+    size = next((number(change.to) for change in changes if change.setting == POOL_SIZE), None)
     try:
         return roll_out.model_copy(update={"cold_starts": cold_starts(model, pool_bytes=size, members=members)})
     except Unanswerable as error:
         return roll_out.model_copy(update={"unknown": str(error)})
 
 
-def _notes(chosen: Proposal, window: Window, lines: Sequence[SettingLine]) -> Iterator[str]:
-    yield from (change.note for change in chosen.changes if change.note)
-    yield from rounded(window, lines)
-    yield from chosen.notes
+def _notes(finding: Recommendation, window: Window) -> Iterator[str]:
+    yield from (change.note for change in finding.changes if change.note)
+    yield from _rounded(window, finding.changes)
+    yield from (action.do for action in finding.actions)
+    yield from (f"Instead of this, {other.change.config} would help too." for other in finding.alternatives)
+
+
+def _rounded(window: Window, changes: Iterable[Change]) -> Iterator[str]:
+    """What the server does otherwise than it is asked: it rounds the pool's size, or does not grow so far."""
+    for change in changes:
+        after = number(change.to)
+        if change.setting != POOL_SIZE or after is None:
+            continue
+        size = size_as_set(window, after)
+        if size != after:
+            asked, given = (setting_text(POOL_SIZE, value) for value in (after, size))
+            yield f"The server rounds {asked} to {given}: whole chunks of each instance."
+        most = number(window.latest.setting(SIZE_MAX))
+        if most and size > most:
+            limit = setting_text(POOL_SIZE, most)
+            yield f"It is beyond {SIZE_MAX}, {limit}: only a restart takes the pool there; at runtime nothing happens."

@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from advisor.contract.plan import Check, MemoryPlan, Patch, Step
-from advisor.contract.recommendation import Change
+from advisor.contract.recommendation import Change, Number
+from advisor.contract.settings import setting_text
 from advisor.contract.templates import binary, exact_binary
 from advisor.facts.base import over_pools
 from advisor.observe.window import Window
+from advisor.plan.targets.target import taken_back
 from advisor.pool.settings import POOL_SIZE
 from exporter.rows import number
 from exporter.server import Server
@@ -51,12 +53,15 @@ def steps(
         window: Of the plan.
         changes: Of the plan, on the way back, too.
         plan: What `memory` says of them.
-        settings: The step that changes the settings.
+        settings: The step that changes the settings, without its check.
         limit: The owner's patch of the limit, or its undo; None where the owner holds none.
         back: Whether these are the steps of the way back.
         one_restart: Whether the owner restarts the server for both patches, so that one restart can bring both.
     """
-    settings = settings if settings.done else settings.model_copy(update={"done": _resized(window, changes, back=back)})
+    moved = tuple(map(taken_back, changes)) if back else changes
+    size = next((change for change in moved if change.setting == POOL_SIZE), None)
+    done = _in_force(moved) if size is None else _resized(window, size, back=back)
+    settings = settings.model_copy(update={"done": done})
     if plan is None or (plan.limit_then is not None and plan.limit_then == plan.limit_bytes):
         return (settings,)
     to, grows = (plan.limit_bytes if back else plan.limit_then), (plan.change_bytes > 0) is not back
@@ -105,15 +110,29 @@ def _given_back(server: Server, plan: MemoryPlan, to: float | None, *, back: boo
     return Step(do=do, done=Check(what=what, promql=f"{_IN_USE} <= {most:.0f}"))
 
 
-def _resized(window: Window, changes: tuple[Change, ...], *, back: bool) -> Check | None:
+def _in_force(changes: tuple[Change, ...]) -> Check:
+    """Whether all settings are in force."""
+    values = {change.setting: change.to for change in changes}
+    promql = [_expression(setting, value) for setting, value in values.items()]
+    return Check(
+        what=f"{' and '.join(f'{name} is {setting_text(name, value)}' for name, value in values.items())}, "
+        "on every member.",
+        sql=f"SELECT {', '.join(f'@@GLOBAL.{setting}' for setting in values)}",
+        promql=promql[0] + "".join(f" and ignoring (name, value) {other}" for other in promql[1:]),
+    )
+
+
+def _expression(setting: str, value: Number | str) -> str:
+    if isinstance(value, str):
+        return f'innodb_setting_info{{name="{setting}",value="{value}"}} == 1'
+    return f'innodb_setting{{name="{setting}"}} == {value:.17g}'
+
+
+def _resized(window: Window, change: Change, *, back: bool) -> Check | None:
     """Whether the pool has its new size, by the pages that the server counts, and not by the variable alone."""
-    change = next((change for change in changes if change.setting == POOL_SIZE), None)
-    if change is None:
-        return None
     before, after = number(change.from_), number(change.to)
     if before is None or after is None:
         return None
-    before, after = (after, before) if back else (before, after)
     latest = window.latest
     pages, page, size = over_pools("size_pages")(latest), number(latest.setting("innodb_page_size")), before
     share = 1.0 if pages is None or page is None or back else pages * page / size

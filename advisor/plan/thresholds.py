@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Mapping
 
 from advisor.contract.plan import Threshold
-from advisor.contract.recommendation import Effect, about, tidy
+from advisor.contract.recommendation import Effect, Recommendation, about, tidy
 from advisor.contract.templates import value_text
 from advisor.facts.base import over_pools, ratio
 from advisor.facts.scans import scans
@@ -18,7 +18,6 @@ from advisor.ledger.comparison import matters
 from advisor.ledger.grading import AT_MOST, IN_ALL, PART, UNSTATED_ERROR, measurable
 from advisor.ledger.reading import CHECKPOINT_AGE, MERGES, READ, READ_A_SCAN, READ_UNIT, SECONDS_PER_COUNT
 from advisor.observe.window import Window
-from advisor.plan.proposal import Proposal
 from advisor.pool.trials import OTHERS
 
 _READ = "sum without (pool) (rate(innodb_buffer_pool_pages_read_total[5m]))"
@@ -33,11 +32,11 @@ _SERIES: Mapping[str, str] = {
 """By quantity of the whole server, the expression that has its value."""
 
 
-def abort_when(proposal: Proposal, window: Window, *, restarts: bool) -> Iterator[Threshold]:
+def abort_when(finding: Recommendation, window: Window, *, restarts: bool) -> Iterator[Threshold]:
     """What says that the change is to be taken back.
 
     Args:
-        proposal: The changes.
+        finding: Whose changes are planned.
         window: Of the server before them.
         restarts: Whether members restart for them.
     """
@@ -46,25 +45,25 @@ def abort_when(proposal: Proposal, window: Window, *, restarts: bool) -> Iterato
             what="A member does not come back, or its sidecar does not reach it: leave the others as they are.",
             promql="innodb_up == 0",
         )
-    settings = "|".join(change.setting for change in proposal.changes)
+    settings = "|".join(change.setting for change in finding.changes)
     yield Threshold(
         what="change-did-harm is found: by the same work, reads or waits of others rose by more than chance.",
         promql=f'innodb_advisor_recommendation{{rule="change-did-harm",setting=~"{settings}"}} == 1',
     )
-    for effect in (proposal.effect, proposal.cost, proposal.others):
-        threshold = None if effect is None else _beyond(effect, proposal.finding.subject, window)
+    for effect in (finding.effect, finding.cost, finding.others):
+        threshold = None if effect is None else _beyond(effect, finding.subject, window)
         if threshold is not None:
             yield threshold
 
 
-def done_when(proposal: Proposal, at: float) -> tuple[Threshold, ...]:
+def done_when(finding: Recommendation, at: float) -> tuple[Threshold, ...]:
     """What says that the change did what it was made for.
 
     Args:
-        proposal: The changes.
+        finding: Whose changes are planned.
         at: The newest snapshot's time, Unix seconds: outcomes from then on count.
     """
-    finding, effect = proposal.finding, proposal.effect
+    effect = finding.effect
     labels = f"rule={_text(finding.rule)},subject={_text(about(finding.subject))}"
     gone = Threshold(
         what=f"{finding.rule} no longer finds it; it clears five minutes after its condition does.",

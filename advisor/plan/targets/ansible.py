@@ -2,48 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from advisor.contract.plan import Applied, Patch, RollOut, TargetName
-from advisor.contract.recommendation import tidy
+from advisor.contract.plan import Applied, RollOut, TargetName
+from advisor.contract.recommendation import Change
 from advisor.contract.settings import SETTINGS
 from advisor.plan.targets.manifest import yaml_text
-from advisor.plan.targets.option_block import written
-from advisor.plan.targets.target import MemorySize, Patches, Reach, SettingLine
+from advisor.plan.targets.target import Patches, Reach, taken_back, written
 from exporter.server import Server
 
 FILE = "{{ mysql_option_file }}"
 """The variable that names the option file: where it is differs from system to system."""
 
 
-@dataclass(frozen=True, slots=True)
 class Ansible:
     """Tasks of the collections ansible.mysql and ansible.mariadb."""
 
     name: TargetName = "ansible"
-    memory_applied: Applied = Applied.BY_HAND
+    reach = Reach()
+    memory_applied = Applied.BY_HAND
 
-    def settings(self, server: Server, lines: tuple[SettingLine, ...], manifest: str | None) -> Patches:  # noqa: ARG002 - a playbook is not read
-        """Tasks to put into a playbook. Raises PlanRefused."""
-        Reach().refuse(self.name, server)
-        back = tuple(line.back for line in lines)
-        forward, undo = (
-            Patch(file=file, form="tasks", text=yaml_text([*_tasks(server, some)]), whole=False)
-            for file, some in (("tasks.yaml", lines), ("undo-tasks.yaml", back))
-        )
-        return Patches(forward, undo)
+    def settings(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> Patches:  # noqa: ARG002 - a playbook is not read
+        """Tasks to put into a playbook."""
+        texts = yaml_text([*_tasks(server, changes)]), yaml_text([*_tasks(server, map(taken_back, changes))])
+        return Patches.of("tasks.yaml", "tasks", texts, whole=False)
 
-    def memory(self, before: MemorySize, after: MemorySize, manifest: str | None) -> Patches | None:  # noqa: ARG002 - as all owners
+    def memory(self, before: int, after: int, manifest: str | None) -> Patches | None:  # noqa: ARG002 - as all owners
         """None: no module of these collections holds memory."""
         return None
 
-    def roll_out(self, server: Server, lines: tuple[SettingLine, ...], manifest: str | None) -> RollOut:  # noqa: ARG002 - as all owners
-        """Live where the server takes all lines. Raises PlanRefused."""
-        Reach().refuse(self.name, server)
-        static = ", ".join(line.setting for line in lines if not line.dynamic)
-        kept = all(_persisted(server, line) for line in lines)
+    def roll_out(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> RollOut:  # noqa: ARG002 - as all owners
+        """Live where the server takes all lines."""
+        static = ", ".join(change.setting for change in changes if not change.dynamic)
+        kept = all(_persisted(server, change) for change in changes)
         how = (
             "The tasks set the value on each host of the play, and keep it in mysqld-auto.cnf."
             if kept
@@ -58,20 +50,19 @@ class Ansible:
         )
 
 
-def _tasks(server: Server, lines: tuple[SettingLine, ...]) -> Iterator[Mapping[str, Any]]:
+def _tasks(server: Server, changes: Iterable[Change]) -> Iterator[Mapping[str, Any]]:
     collection = "mariadb" if server.mariadb else "mysql"
-    for line in lines:
-        value = line.after if isinstance(line.after, str) else tidy(line.after)
-        persisted = _persisted(server, line)
-        if line.dynamic or persisted:
-            variable = {"variable": line.setting, "value": value}
-            mode = {"mode": "persist" if line.dynamic else "persist_only"} if persisted else {}
+    for change in changes:
+        persisted = _persisted(server, change)
+        if change.dynamic or persisted:
+            variable = {"variable": change.setting, "value": change.to}
+            mode = {"mode": "persist" if change.dynamic else "persist_only"} if persisted else {}
             module = f"ansible.{collection}.{collection}_variables"
-            yield {"name": f"Set {line.setting}", module: variable | mode}
+            yield {"name": f"Set {change.setting}", module: variable | mode}
         if not persisted:
-            option = {"path": FILE, "section": "mysqld", "option": line.setting, "value": written(line.after)}
-            yield {"name": f"Keep {line.setting}", "community.general.ini_file": option}
+            option = {"path": FILE, "section": "mysqld", "option": change.setting, "value": written(change.to)}
+            yield {"name": f"Keep {change.setting}", "community.general.ini_file": option}
 
 
-def _persisted(server: Server, line: SettingLine) -> bool:
-    return server.set_persist and SETTINGS[line.setting].entry.persisted
+def _persisted(server: Server, change: Change) -> bool:
+    return server.set_persist and SETTINGS[change.setting].entry.persisted

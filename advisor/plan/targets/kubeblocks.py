@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from advisor.contract.plan import Applied, Patch, RollOut, TargetName
+from advisor.contract.plan import Applied, RollOut, TargetName
+from advisor.contract.recommendation import Change
 from advisor.plan.targets.manifest import Manifest, at, read, yaml_text
-from advisor.plan.targets.operator import NAME, Conduct, quantity, sizes_of
-from advisor.plan.targets.option_block import written
-from advisor.plan.targets.target import MemorySize, Patches, Reach, SettingLine
+from advisor.plan.targets.operator import NAME, quantity
+from advisor.plan.targets.target import Patches, Reach, taken_back, written
 from exporter.server import Server
 
-_MYSQL = Reach(families=("mysql",))
 _UNLISTED = ("innodb_ddl_buffer_size", "innodb_ddl_threads")
 """Dynamic variables that the addon knows neither as dynamic nor as static: it restarts for them."""
 _SOURCE = "kubeblocks-addons, addons/mysql/config/mysql8-config-effect-scope.yaml"
@@ -21,58 +19,42 @@ _LIVE = "KubeBlocks sets the parameters on the running servers: all of them are 
 _RESTART = "KubeBlocks restarts the component: {} not in the addon's list of dynamic parameters."
 
 
-@dataclass(frozen=True, slots=True)
 class KubeBlocks:
     """KubeBlocks with its addon of MySQL. The manifest is the Cluster."""
 
     name: TargetName = "kubeblocks"
-    memory_applied: Applied = Applied.RESTART
+    reach = Reach(families=("mysql",))
+    memory_applied = Applied.RESTART
 
-    def settings(self, server: Server, lines: tuple[SettingLine, ...], manifest: str | None) -> Patches:
+    def settings(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> Patches:  # noqa: ARG002 - the same for all servers
         """A request to reconfigure, and one with the old values. Raises PlanRefused."""
-        _MYSQL.refuse(self.name, server)
-        cluster = _cluster(manifest)
-        forward, undo = (
-            _request(
-                cluster,
-                file,
-                "Reconfiguring",
-                "reconfigures",
-                {"parameters": [{"key": line.setting, "value": written(line.after)} for line in some]},
-            )
-            for file, some in (("settings.yaml", lines), ("undo-settings.yaml", tuple(line.back for line in lines)))
+        parameters = (
+            {"parameters": [{"key": change.setting, "value": written(change.to)} for change in some]}
+            for some in (changes, map(taken_back, changes))
         )
-        return Patches(forward, undo)
+        return _requests(_cluster(manifest), "settings.yaml", "Reconfiguring", "reconfigures", parameters)
 
-    def memory(self, before: MemorySize, after: MemorySize, manifest: str | None) -> Patches | None:
+    def memory(self, before: int, after: int, manifest: str | None) -> Patches | None:
         """A request to scale; what the cluster has beside memory stays. Raises PlanRefused."""
         cluster = _cluster(manifest)
         present = {kind: dict(at(_component(cluster), ("resources", kind)) or {}) for kind in ("requests", "limits")}
-        old = {kind: {"memory": quantity(size)} for kind, size in sizes_of(before).items()}
-        back = present if cluster is not None else old
-        new = {kind: {"memory": quantity(size)} for kind, size in sizes_of(after).items()}
-        forward = {kind: present[kind] | new.get(kind, {}) for kind in present}
-        requests = (
-            _request(
-                cluster,
-                file,
-                "VerticalScaling",
-                "verticalScaling",
-                {kind: resources for kind, resources in some.items() if resources},
-            )
-            for file, some in (("memory.yaml", forward), ("undo-memory.yaml", back))
-        )
-        return Patches(*requests)
+        forward = {kind: resources | {"memory": quantity(after)} for kind, resources in present.items()}
+        back = {kind: resources for kind, resources in present.items() if resources}
+        if cluster is None:
+            back = {"limits": {"memory": quantity(before)}}
+        return _requests(cluster, "memory.yaml", "VerticalScaling", "verticalScaling", (forward, back))
 
-    def roll_out(self, server: Server, lines: tuple[SettingLine, ...], manifest: str | None) -> RollOut:
+    def roll_out(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> RollOut:  # noqa: ARG002 - the same for all servers
         """Live if the addon's list has all of them as dynamic. Raises PlanRefused."""
-        _MYSQL.refuse(self.name, server)
         _cluster(manifest)
-        static = [line.setting for line in lines if not line.dynamic or line.setting in _UNLISTED]
-        if not static:
-            return Conduct(Applied.LIVE, _LIVE, _SOURCE).roll_out(lines)
+        static = [change.setting for change in changes if not change.dynamic or change.setting in _UNLISTED]
         some = f"{', '.join(static)} {'is' if len(static) == 1 else 'are'}"
-        return Conduct(Applied.RESTART, _RESTART.format(some), _SOURCE).roll_out(lines)
+        return RollOut(
+            applied=Applied.RESTART if static else Applied.LIVE,
+            how=_RESTART.format(some) if static else _LIVE,
+            source=_SOURCE,
+            sure=True,
+        )
 
 
 def _cluster(manifest: str | None) -> Manifest | None:
@@ -87,27 +69,29 @@ def _component(cluster: Manifest | None) -> Mapping[str, Any] | None:
     return next((item for item in components if "mysql" in (item.get("name"), str(item.get("componentDef"))[:5])), None)
 
 
-def _request(cluster: Manifest | None, file: str, kind: str, key: str, change: Mapping[str, Any]) -> Patch:
+def _requests(
+    cluster: Manifest | None, file: str, kind: str, key: str, changes: Iterable[Mapping[str, Any]]
+) -> Patches:
+    """Requests for a change of the component and for the way back; ``key`` is where a request has it."""
     component = _component(cluster)
     about = at(cluster, ("metadata",)) or {}
     name = str(about.get("name", NAME))
     namespace = {"namespace": about["namespace"]} if about.get("namespace") else {}
-    text = yaml_text(
-        {
-            "apiVersion": "operations.kubeblocks.io/v1alpha1",
-            "kind": "OpsRequest",
-            "metadata": {"generateName": f"{name.lower()}-", **namespace},
-            "spec": {
-                "clusterName": name,
-                "type": kind,
-                key: [{"componentName": (component or {}).get("name", "mysql"), **change}],
-            },
-        }
+
+    patch, undo = (
+        yaml_text(
+            {
+                "apiVersion": "operations.kubeblocks.io/v1alpha1",
+                "kind": "OpsRequest",
+                "metadata": {"generateName": f"{name.lower()}-", **namespace},
+                "spec": {
+                    "clusterName": name,
+                    "type": kind,
+                    key: [{"componentName": (component or {}).get("name", "mysql"), **change}],
+                },
+            }
+        )
+        for change in changes
     )
-    return Patch(
-        file=file,
-        form="OpsRequest",
-        text=text,
-        command=f"kubectl create --filename={file}",
-        whole=component is not None,
-    )
+    command = "kubectl create --filename="
+    return Patches.of(file, "OpsRequest", (patch, undo), command=command, whole=component is not None)

@@ -128,8 +128,8 @@ def overlay(manifest: Manifest, values: Mapping[Place, Any], depth: int) -> tupl
     back: dict[str, Any] = {}
     for place, value in values.items():
         keys, _, before = _located(manifest, place, value)
-        _lay(forward, nested(place, value))
-        _lay(back, nested(place[: max(len(keys), depth)], before))
+        lay(forward, nested(place, value))
+        lay(back, nested(place[: max(len(keys), depth)], before))
     return forward, back
 
 
@@ -144,6 +144,15 @@ def nested(place: Pattern, value: Any) -> Any:
             case Named(name):
                 value = [{"name": name, **value}]
     return value
+
+
+def lay(under: dict[str, Any], over: Manifest) -> None:
+    """Lay a map over another one, key by key."""
+    for key, value in over.items():
+        if isinstance(value, dict) and isinstance(under.get(key), dict):
+            lay(under[key], value)
+        else:
+            under[key] = value
 
 
 def yaml_text(value: Any) -> str:
@@ -191,14 +200,6 @@ def _put(manifest: Any, keys: list[str | int], value: Any) -> None:
         manifest.append(value)
     else:
         manifest[last] = value
-
-
-def _lay(under: dict[str, Any], over: Manifest) -> None:
-    for key, value in over.items():
-        if isinstance(value, dict) and isinstance(under.get(key), dict):
-            _lay(under[key], value)
-        else:
-            under[key] = value
 
 
 def _styled(value: Any) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
-from advisor.contract.plan import Applied, Patch, RollOut, TargetName
+from advisor.contract.plan import Applied, RollOut, TargetName
+from advisor.contract.recommendation import Change
 from advisor.plan.targets.manifest import (
     Every,
     Manifest,
@@ -15,12 +16,13 @@ from advisor.plan.targets.manifest import (
     Place,
     at,
     json_patch,
+    lay,
     nested,
     read,
     ways,
     yaml_text,
 )
-from advisor.plan.targets.target import MemorySize, NothingToPatch, Patches, PlanRefused, Reach, SettingLine
+from advisor.plan.targets.target import NothingToPatch, Patches, PlanRefused, Reach, taken_back
 from exporter.server import Server
 
 NAME = "NAME"
@@ -29,18 +31,11 @@ _MI = 1 << 20
 _FILE, _MEMORY = "settings.yaml", "memory.yaml"
 
 
-class LineForm(Protocol):
-    """How a place holds settings."""
+LineForm = Callable[[Any, tuple[Change, ...], Server], Mapping[Place, Any]]
+"""How a place holds settings: what has to be put where, below the place, into what is present there; None: nothing.
 
-    def fragment(self, lines: tuple[SettingLine, ...]) -> Any:
-        """The settings alone."""
-
-    def edits(self, present: Any, lines: tuple[SettingLine, ...], server: Server) -> Mapping[Place, Any]:
-        """What has to be put where, below the place, into what is present there; None: nothing.
-
-        Raises:
-            PlanRefused: What is there cannot hold settings.
-        """
+It raises PlanRefused if what is there cannot hold settings.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,50 +67,29 @@ class Home:
             places += [place for place in ways(owner, pattern) if not lists or at(owner, place[:-1]) is not None]
         return places
 
-    def fragment(self, value: Any, what: str, file: str) -> Patch:
+    def part(self, edits: Mapping[Place, Any], what: str) -> str:
         """What belongs into an object that was not given, or of which it is not known where."""
-        text = f"# Into {self.kind}: {what}.\n{yaml_text(nested(self.patterns[0], value))}"
-        return Patch(file=file, form=f"part of {self.kind}", text=text, whole=False)
+        content: dict[str, Any] = {}
+        for way, value in edits.items():
+            lay(content, nested((*self.patterns[0], *way), value))
+        return f"# Into {self.kind}: {what}.\n{yaml_text(content)}"
 
-    def patch(self, owner: Manifest, operations: tuple[Manifest, ...], file: str) -> Patch:
+    def parts(self, file: str, part: str, undo: str) -> Patches:
+        """Such parts as patches."""
+        return Patches.of(file, f"part of {self.kind}", (part, undo), whole=False)
+
+    def patches(self, owner: Manifest, file: str, forward: tuple[Manifest, ...], back: tuple[Manifest, ...]) -> Patches:
         """Operations on an object that was given."""
-        command = self.command(owner, file, "json")
-        return Patch(file=file, form="JSON patch", text=yaml_text(list(operations)), command=command)
+        texts = yaml_text([*forward]), yaml_text([*back])
+        return Patches.of(file, "JSON patch", texts, command=self.command(owner, "json"))
 
-    def command(self, manifest: Manifest | None, file: str, form: str) -> str:
-        """The command that patches the object from a file. ``form`` is kubectl's word for the patch."""
+    def command(self, manifest: Manifest | None, form: str) -> str:
+        """The command that patches the object from the file at its end. ``form`` is kubectl's word for the patch."""
         about = at(manifest, ("metadata",)) or {}
         group, slash, _ = str(at(manifest, ("apiVersion",)) or "").rpartition("/")
         resource = ".".join(filter(None, (self.kind.lower(), group if slash else self.group)))
         namespace = f" --namespace={about['namespace']}" if about.get("namespace") else ""
-        return f"kubectl patch {resource} {about.get('name', NAME)}{namespace} --type={form} --patch-file={file}"
-
-
-@dataclass(frozen=True, slots=True)
-class Conduct:
-    """What an owner does with a changed line, where one answer holds for all lines.
-
-    Attributes:
-        applied: How it brings the line to the server.
-        how: In words.
-        source: Where this is known from.
-        sure: Whether it was neither inferred nor read of an old version.
-        overrides: Its own tuning, by the setting whose line takes its place.
-    """
-
-    applied: Applied
-    how: str
-    source: str
-    sure: bool = True
-    overrides: Mapping[str, str] = field(default_factory=dict)
-
-    def roll_out(self, lines: tuple[SettingLine, ...]) -> RollOut:
-        """The same for some lines."""
-        changed = {line.setting for line in lines}
-        overridden = " ".join(text for setting, text in self.overrides.items() if setting in changed)
-        return RollOut(
-            applied=self.applied, how=self.how, source=self.source, sure=self.sure, overrides=overridden or None
-        )
+        return f"kubectl patch {resource} {about.get('name', NAME)}{namespace} --type={form} --patch-file="
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +102,8 @@ class Operator:
         homes: Where lines are; the first one where there is no line yet.
         form: How they are held there.
         resources: Where the container's memory is; None where it has no place of its own.
-        conduct: What it does with a line.
+        conduct: What it does with a line, where one answer holds for all lines.
+        tuning: Its own tuning, by the setting whose line takes its place.
         elsewhere: Where the first home's object names another place for its lines, which then has to be given too.
     """
 
@@ -137,58 +112,53 @@ class Operator:
     homes: tuple[Home, ...]
     form: LineForm
     resources: Home | None
-    conduct: Conduct
+    conduct: RollOut
+    tuning: Mapping[str, str] = field(default_factory=dict)
     elsewhere: Place | None = None
     memory_applied: Applied = Applied.RESTART
 
-    def settings(self, server: Server, lines: tuple[SettingLine, ...], manifest: str | None) -> Patches:
+    def settings(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> Patches:
         """The lines, and their way back. Raises PlanRefused."""
-        self.reach.refuse(self.name, server)
         home, owner = self.home(manifest)
         places = [] if owner is None else home.places(owner)
         if owner is None or not places:
-            before = self.form.fragment(tuple(line.back for line in lines))
-            return Patches(
-                home.fragment(self.form.fragment(lines), "beside what is there", _FILE),
-                home.fragment(before, "to take it back", f"undo-{_FILE}"),
-            )
+            back = self.form(None, tuple(map(taken_back, changes)), server)
+            forward = self.form(None, changes, server)
+            return home.parts(_FILE, home.part(forward, "beside what is there"), home.part(back, "to take it back"))
         edits = {
             (*place, *way): value
             for place in places
-            for way, value in self.form.edits(at(owner, place), lines, server).items()
+            for way, value in self.form(at(owner, place), changes, server).items()
         }
         patch = json_patch(owner, edits)
         if not patch.forward:
             raise NothingToPatch
-        back = self.way_back(owner, places[0], patch, lines, server)
-        return Patches(home.patch(owner, patch.forward, _FILE), home.patch(owner, back, f"undo-{_FILE}"))
+        return home.patches(owner, _FILE, patch.forward, self.way_back(owner, places[0], patch, changes, server))
 
-    def memory(self, before: MemorySize, after: MemorySize, manifest: str | None) -> Patches | None:
+    def memory(self, before: int, after: int, manifest: str | None) -> Patches | None:
         """The memory of the server's container. Raises PlanRefused."""
         home = self.resources
         if home is None:
             return None
         owner = None if manifest is None else self._read(manifest).get(home.kind)
         places = [] if owner is None else home.places(owner)
-        sizes = {kind: quantity(size) for kind, size in sizes_of(after).items()}
         if owner is None or not places:
-            return _memory_alone(home, sizes, before)
-        edits = {(*place, kind, "memory"): size for place in places for kind, size in sizes.items()}
+            return _memory_alone(home, before, after)
+        edits = {(*place, kind, "memory"): quantity(after) for place in places for kind in ("requests", "limits")}
         patch = json_patch(owner, edits)
-        return Patches(home.patch(owner, patch.forward, _MEMORY), home.patch(owner, patch.back, f"undo-{_MEMORY}"))
+        return home.patches(owner, _MEMORY, patch.forward, patch.back)
 
-    def roll_out(self, server: Server, lines: tuple[SettingLine, ...], manifest: str | None) -> RollOut:
+    def roll_out(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> RollOut:  # noqa: ARG002 - the same for all servers
         """What it does with the lines. Raises PlanRefused."""
-        self.reach.refuse(self.name, server)
         self.home(manifest)
-        return self.conduct.roll_out(lines)
+        return self.conduct.model_copy(update={"overrides": overridden(self.tuning, changes)})
 
     def way_back(
         self,
         owner: Manifest,  # noqa: ARG002 - PerconaServer's needs all
         place: Place,  # noqa: ARG002
         patch: ObjectPatch,
-        lines: tuple[SettingLine, ...],  # noqa: ARG002
+        changes: tuple[Change, ...],  # noqa: ARG002
         server: Server,  # noqa: ARG002
     ) -> tuple[Manifest, ...]:
         """The operations that take the lines back. ``place`` is the first one that has them."""
@@ -218,35 +188,24 @@ class Operator:
         return read(manifest, dict.fromkeys(home.kind for home in homes if home is not None))
 
 
-def _memory_alone(home: Home, sizes: Mapping[str, str], before: MemorySize) -> Patches:
+def _memory_alone(home: Home, before: int, after: int) -> Patches:
     """A merge patch, where no list is in its way; otherwise what belongs into the object."""
-    old = {kind: quantity(size) for kind, size in sizes_of(before).items()}
-    forward = {kind: {"memory": size} for kind, size in sizes.items()}
-    back = {kind: {"memory": old.get(kind)} for kind in sizes}
+    forward = {kind: {"memory": quantity(after)} for kind in ("requests", "limits")}
+    back = {"requests": {"memory": None}, "limits": {"memory": quantity(before)}}
     [way, *more] = home.patterns
     if more or not all(isinstance(key, str) for key in way):
-        return Patches(
-            home.fragment(forward, "for the server's container", _MEMORY),
-            home.fragment(back, "for the server's container, to take it back", f"undo-{_MEMORY}"),
-        )
-    patch, undo = (
-        Patch(
-            file=file,
-            form="merge patch",
-            text=yaml_text(nested(way, resources)),
-            command=home.command(None, file, "merge"),
-        )
-        for file, resources in ((_MEMORY, forward), (f"undo-{_MEMORY}", back))
-    )
-    return Patches(patch, undo)
+        what = "for the server's container"
+        return home.parts(_MEMORY, home.part({(): forward}, what), home.part({(): back}, f"{what}, to take it back"))
+    texts = yaml_text(nested(way, forward)), yaml_text(nested(way, back))
+    return Patches.of(_MEMORY, "merge patch", texts, command=home.command(None, "merge"))
+
+
+def overridden(tuning: Mapping[str, str], changes: tuple[Change, ...]) -> str | None:
+    """The tuning that lines take the place of, by their settings; None where there is none."""
+    changed = {change.setting for change in changes}
+    return " ".join(text for setting, text in tuning.items() if setting in changed) or None
 
 
 def quantity(size: int) -> str:
     """Bytes as a quantity of Kubernetes."""
     return f"{size // _MI}Mi" if size % _MI == 0 else str(size)
-
-
-def sizes_of(size: MemorySize) -> dict[str, int]:
-    """The sizes that are said, by Kubernetes' names."""
-    present = {"requests": size.request, "limits": size.limit}
-    return {kind: value for kind, value in present.items() if value is not None}

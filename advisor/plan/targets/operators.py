@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from advisor.contract.plan import Applied
-from advisor.plan.targets.forms import ParameterList, VariableMap
+from advisor.contract.plan import Applied, RollOut
+from advisor.plan.targets.forms import parameter_list, variable_map
 from advisor.plan.targets.manifest import pattern
-from advisor.plan.targets.operator import Conduct, Home, Operator
+from advisor.plan.targets.operator import Home, Operator
 from advisor.plan.targets.option_block import OptionBlock
-from advisor.plan.targets.parameter_group import AMAZON, ParameterGroup, in_group
+from advisor.plan.targets.parameter_group import AMAZON, FORMULA, ParameterGroup, in_group
 from advisor.plan.targets.percona_server import BLOCK, PerconaServer
 from advisor.plan.targets.target import Reach
 
@@ -27,42 +27,44 @@ PERCONA_SERVER = PerconaServer(
     name="percona-ps",
     reach=_MYSQL,
     homes=(_home("PerconaServerMySQL", _PS, "spec/mysql/configuration"), _home("ConfigMap", "", "data/my.cnf")),
-    form=BLOCK,
+    form=BLOCK.edits,
     resources=_home("PerconaServerMySQL", _PS, "spec/mysql/resources"),
-    conduct=Conduct(
+    conduct=RollOut(
         applied=Applied.RESTART,
         how="",
         source="percona-server-mysql-operator, pkg/controller/ps/mysql_config.go, pkg/mysql/config.go, 2026-08",
-        overrides={
-            _POOL: "Without the line the operator sizes the pool itself: half of the memory limit, or of the request "
-            "where there is no limit."
-        },
+        sure=True,
     ),
+    tuning={
+        _POOL: "Without the line the operator sizes the pool itself: half of the memory limit, or of the request "
+        "where there is no limit."
+    },
 )
 PERCONA_XTRADB = Operator(
     name="percona-pxc",
     reach=_MYSQL,
     homes=(_home("PerconaXtraDBCluster", _PXC, "spec/pxc/configuration"), _home("ConfigMap", "", "data/init.cnf")),
-    form=OptionBlock(),
+    form=OptionBlock().edits,
     resources=_home("PerconaXtraDBCluster", _PXC, "spec/pxc/resources"),
-    conduct=Conduct(
+    conduct=RollOut(
         applied=Applied.RESTART,
         how="The operator restarts the pods one after the other: a hash of the text is in their annotations. A Secret "
         "named CLUSTER-pxc wins over this line, if there is one.",
         source="percona-xtradb-cluster-operator, pkg/controller/pxc/upgrade.go, 2026-03",
-        overrides={
-            _POOL: "Without the line the operator sizes the pool itself: 75 % of the memory limit, or half of it where "
-            "less than 1 GB would remain."
-        },
+        sure=True,
     ),
+    tuning={
+        _POOL: "Without the line the operator sizes the pool itself: 75 % of the memory limit, or half of it where "
+        "less than 1 GB would remain."
+    },
 )
 ORACLE = Operator(
     name="oracle",
     reach=_MYSQL,
     homes=(_home("InnoDBCluster", _ORACLE, "spec/mycnf"),),
-    form=OptionBlock(),
+    form=OptionBlock().edits,
     resources=_home("InnoDBCluster", _ORACLE, "spec/podSpec/containers/[mysql]/resources"),
-    conduct=Conduct(
+    conduct=RollOut(
         applied=Applied.BY_HAND,
         how="The operator writes spec.mycnf into the pods' configuration upon their creation, and seems to bring no "
         "later change to them. Set the running servers by SET PERSIST: it outlives restarts, and wins over the line.",
@@ -74,48 +76,50 @@ MOCO = Operator(
     name="moco",
     reach=_MYSQL,
     homes=(_home("ConfigMap", "", "data"),),
-    form=VariableMap(),
+    form=variable_map,
     resources=_home("MySQLCluster", _MOCO, "spec/podTemplate/spec/containers/[mysqld]/resources"),
-    conduct=Conduct(
+    conduct=RollOut(
         applied=Applied.RESTART,
         how="MOCO makes the pods' ConfigMap of the one that spec.mysqlConfigMapName names, and restarts the pods.",
         source="moco, pkg/mycnf and documents, 2026-07; the restart is inferred: the name of that ConfigMap depends on "
         "its text",
         sure=False,
-        overrides={
-            _POOL: "Without the line MOCO sizes the pool itself: 70 % of the container's memory request.",
-            "innodb_buffer_pool_load_at_startup": "MOCO's own default is 0.",
-            "innodb_buffer_pool_dump_pct": "MOCO's own default is 100.",
-            "innodb_random_read_ahead": "MOCO's own default is false.",
-            "innodb_read_ahead_threshold": "MOCO's own default is 0.",
-        },
     ),
+    tuning={
+        _POOL: "Without the line MOCO sizes the pool itself: 70 % of the container's memory request.",
+        "innodb_buffer_pool_load_at_startup": "MOCO's own default is 0.",
+        "innodb_buffer_pool_dump_pct": "MOCO's own default is 100.",
+        "innodb_random_read_ahead": "MOCO's own default is false.",
+        "innodb_read_ahead_threshold": "MOCO's own default is 0.",
+    },
 )
 VITESS = Operator(
     name="vitess",
     reach=_MYSQL,
     homes=(_home("VitessCluster", _VITESS, *(f"{mysqld}/configOverrides" for mysqld in _TABLETS)),),
-    form=OptionBlock(headless=True),
+    form=OptionBlock(headless=True).edits,
     resources=_home("VitessCluster", _VITESS, *(f"{mysqld}/resources" for mysqld in _TABLETS)),
-    conduct=Conduct(
+    conduct=RollOut(
         applied=Applied.RESTART,
         how="The operator restarts one tablet of a shard after the other, and moves the primary before its turn. With "
         "spec.updateStrategy.type External it waits for the annotation rollout.planetscale.com/released.",
         source="vitess-operator, pkg/operator/vttablet and the field updateStrategy, 2026-07",
+        sure=True,
     ),
 )
 MARIADB = Operator(
     name="mariadb-operator",
     reach=_MARIADB,
     homes=(_home("MariaDB", _MARIADB_GROUP, "spec/myCnf"), _home("ConfigMap", "", "data/my.cnf")),
-    form=OptionBlock(),
+    form=OptionBlock().edits,
     resources=_home("MariaDB", _MARIADB_GROUP, "spec/resources"),
     elsewhere=("spec", "myCnfConfigMapKeyRef"),
-    conduct=Conduct(
+    conduct=RollOut(
         applied=Applied.RESTART,
         how="It restarts the pods: replicas first, the primary last (updateStrategy ReplicasFirstPrimaryLast, "
         "the default). A ConfigMap of myCnfConfigMapKeyRef needs the label k8s.mariadb.com/watch for that.",
         source="mariadb-operator, documents of configuration, 2026-07",
+        sure=True,
     ),
 )
 CROSSPLANE = ParameterGroup(
@@ -124,8 +128,9 @@ CROSSPLANE = ParameterGroup(
     homes=tuple(
         _home(kind, _RDS, "spec/forProvider/parameter") for kind in ("ParameterGroup", "ClusterParameterGroup")
     ),
-    form=ParameterList(),
+    form=parameter_list,
     resources=None,
     conduct=in_group((), "Crossplane"),
+    tuning=FORMULA,
 )
 OPERATORS = (PERCONA_SERVER, PERCONA_XTRADB, ORACLE, MOCO, VITESS, MARIADB, CROSSPLANE)

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from advisor.contract.recommendation import tidy
-from advisor.contract.settings import SettingValue
-from advisor.contract.sql import option as option_text
+from advisor.contract.recommendation import Change
 from advisor.plan.targets.manifest import Place
-from advisor.plan.targets.target import PlanRefused, SettingLine
+from advisor.plan.targets.target import PlanRefused, written
 from advisor.upgrade.options import groups_of, variable_of
 from exporter import option_file
 from exporter.option_file import Option, OptionFile, OptionFileError
 from exporter.server import Server
 
 HEADER = "[mysqld]"
-
-
-def written(value: SettingValue) -> str:
-    """A value as an option file has it."""
-    return option_text(value) if isinstance(value, str) else str(tidy(value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +29,15 @@ class OptionBlock:
     headless: bool = False
     underscores: bool = False
 
-    def fragment(self, lines: tuple[SettingLine, ...]) -> str:
-        """The lines alone, under their header."""
-        return "\n".join([HEADER, *_texts(lines), ""])
-
-    def edits(self, present: Any, lines: tuple[SettingLine, ...], server: Server) -> Mapping[Place, Any]:
+    def edits(self, present: Any, changes: tuple[Change, ...], server: Server) -> Mapping[Place, Any]:
         """The whole text, changed.
 
         Raises:
             PlanRefused: It is no option file.
         """
-        return {(): self.changed(present or "", lines, server)}
+        return {(): self.changed(present or "", changes, server)}
 
-    def changed(self, text: str, lines: tuple[SettingLine, ...], server: Server) -> str:
+    def changed(self, text: str, changes: tuple[Change, ...], server: Server) -> str:
         """The text with settings changed: of equal names the last line counts, and that one is changed.
 
         A setting without a line gets one at the end of the last section that the server reads.
@@ -58,31 +47,31 @@ class OptionBlock:
         """
         file, offset = self._read(text)
         rows = text.split("\n")
-        present = self._present(file, lines, server)
+        present = self._present(file, changes, server)
         for setting, option in present.items():
             row = option.line - offset - 1
-            after = next(line.after for line in lines if line.setting == setting)
-            rows[row] = self._renamed(option_file.with_value(rows[row], written(after)))
-        added = tuple(line for line in lines if line.setting not in present)
+            value = next(change.to for change in changes if change.setting == setting)
+            rows[row] = self._renamed(option_file.with_value(rows[row], written(value)))
+        added = [change.config for change in changes if change.setting not in present]
         groups = groups_of(server)
         ends = [line for group, line in file.groups.items() if group in groups]
         if not added:
             return "\n".join(rows)
         if not ends:
-            return "\n".join(rows) + ("" if not text or text.endswith("\n") else "\n") + self.fragment(added)
+            return "\n".join(rows) + ("" if not text or text.endswith("\n") else "\n") + "\n".join([HEADER, *added, ""])
         end = max(ends) - offset
         carriage = "\r" if end and rows[end - 1].endswith("\r") else ""
-        rows[end:end] = [row + carriage for row in _texts(added)]
+        rows[end:end] = [row + carriage for row in added]
         return "\n".join(rows)
 
-    def missing(self, text: str, lines: tuple[SettingLine, ...], server: Server) -> tuple[SettingLine, ...]:
-        """The lines whose settings the text does not have.
+    def missing(self, text: str, changes: tuple[Change, ...], server: Server) -> tuple[Change, ...]:
+        """The changes whose settings the text does not have.
 
         Raises:
             PlanRefused: It is no option file.
         """
-        present = self._present(self._read(text)[0], lines, server)
-        return tuple(line for line in lines if line.setting not in present)
+        present = self._present(self._read(text)[0], changes, server)
+        return tuple(change for change in changes if change.setting not in present)
 
     def names(self, text: str, server: Server) -> frozenset[str]:
         """The names of the server's options as the text has them, in lower case.
@@ -107,14 +96,14 @@ class OptionBlock:
         except OptionFileError as error:
             raise _refused(error.line - 1) from None
 
-    def _present(self, file: OptionFile, lines: tuple[SettingLine, ...], server: Server) -> dict[str, Option]:
+    def _present(self, file: OptionFile, changes: tuple[Change, ...], server: Server) -> dict[str, Option]:
         """The options that count for settings, where they are plain: not ``skip-``."""
         groups = groups_of(server)
         last = {variable_of(option).name: option for option in file.options if option.group in groups}
         return {
-            line.setting: last[line.setting]
-            for line in lines
-            if line.setting in last and _bare(last[line.setting]) == line.setting
+            change.setting: last[change.setting]
+            for change in changes
+            if change.setting in last and _bare(last[change.setting]) == change.setting
         }
 
     def _renamed(self, line: str) -> str:
@@ -129,7 +118,3 @@ def _refused(line: int) -> PlanRefused:
 def _bare(option: Option) -> str:
     """The name without the prefix that lets a server without the variable ignore the line."""
     return option.name.replace("-", "_").removeprefix("loose_")
-
-
-def _texts(lines: Iterable[SettingLine]) -> list[str]:
-    return [f"{line.setting} = {written(line.after)}" for line in lines]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from advisor.contract.plan import Applied, RollOut
+from advisor.contract.recommendation import Change
 from advisor.plan.targets.manifest import Manifest, ObjectPatch, Place, at, json_patch
-from advisor.plan.targets.operator import Operator
+from advisor.plan.targets.operator import Operator, overridden
 from advisor.plan.targets.option_block import OptionBlock
-from advisor.plan.targets.target import SettingLine
+from advisor.plan.targets.target import taken_back
 from exporter.server import Server
 
 BLOCK = OptionBlock(headless=True, underscores=True)
@@ -33,24 +34,23 @@ class PerconaServer(Operator):
     """The operator of Percona Server for MySQL."""
 
     def way_back(
-        self, owner: Manifest, place: Place, patch: ObjectPatch, lines: tuple[SettingLine, ...], server: Server
+        self, owner: Manifest, place: Place, patch: ObjectPatch, changes: tuple[Change, ...], server: Server
     ) -> tuple[Manifest, ...]:
         """A line that was not there stays, with the old value: when a line goes, the operator restarts all pods."""
         text = at(owner, place) or ""
-        missing = tuple(line.back for line in BLOCK.missing(text, lines, server))
+        missing = tuple(map(taken_back, BLOCK.missing(text, changes, server)))
         if not missing:
             return patch.back
         return json_patch(patch.after, {place: BLOCK.changed(text, missing, server)}).forward
 
-    def roll_out(self, server: Server, lines: tuple[SettingLine, ...], manifest: str | None) -> RollOut:
+    def roll_out(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> RollOut:
         """Live if crVersion is high enough, all lines are dynamic, and no key goes. Raises PlanRefused."""
-        self.reach.refuse(self.name, server)
         home, owner = self.home(manifest)
         text = "" if owner is None else at(owner, home.places(owner)[0]) or ""
         version = _version(at(owner, ("spec", "crVersion")))
-        static = ", ".join(line.setting for line in lines if not line.dynamic)
-        gone = BLOCK.names(text, server) - BLOCK.names(BLOCK.changed(text, lines, server), server)
-        tuned = owner is not None and any(line.setting == _POOL for line in lines) and _POOL not in text
+        static = ", ".join(change.setting for change in changes if not change.dynamic)
+        gone = BLOCK.names(text, server) - BLOCK.names(BLOCK.changed(text, changes, server), server)
+        tuned = owner is not None and any(change.setting == _POOL for change in changes) and _POOL not in text
         reasons = []
         if version is not None and version <= _LIVE_AFTER:
             reasons.append("With this crVersion each changed line does; above 1.2.0 only one that is not dynamic.")
@@ -65,13 +65,14 @@ class PerconaServer(Operator):
         live = not reasons and version is not None
         if not reasons and version is None:
             reasons.append("Above crVersion 1.2.0 it runs SET GLOBAL instead; give the manifest to know.")
-        conduct = replace(
-            self.conduct,
-            applied=Applied.LIVE if live else Applied.RESTART,
-            how=" ".join([_LIVE if live else _RESTART, *reasons, _KEPT, _OVERRIDE]),
-            sure=version is not None,
+        return self.conduct.model_copy(
+            update={
+                "applied": Applied.LIVE if live else Applied.RESTART,
+                "how": " ".join([_LIVE if live else _RESTART, *reasons, _KEPT, _OVERRIDE]),
+                "sure": version is not None,
+                "overrides": overridden(self.tuning, changes),
+            }
         )
-        return conduct.roll_out(lines)
 
 
 def _version(written: object) -> tuple[int, ...] | None:

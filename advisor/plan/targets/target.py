@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, Self
 
 from advisor.contract.changes import BY_SERVICE
 from advisor.contract.plan import Applied, Patch, RollOut, TargetName
-from advisor.contract.settings import SettingValue
+from advisor.contract.recommendation import Change, Number
+from advisor.contract.sql import option
 from exporter.knowledge import Family
 from exporter.server import Managed, Server
 
@@ -29,34 +30,29 @@ class NothingToPatch(PlanRefused):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SettingLine:
-    """A setting that a plan changes.
+def written(value: Number | str) -> str:
+    """A value as an option file has it."""
+    return option(value) if isinstance(value, str) else str(value)
 
-    Attributes:
-        setting: Its name.
-        before: The present value, as the server says it.
-        after: The new one.
-        dynamic: Whether the running server takes it.
+
+def taken_back(change: Change) -> Change:
+    """The change that takes another one back: its values and statements exchanged.
+
+    Raises:
+        PlanRefused: The present value is not known.
     """
-
-    setting: str
-    before: SettingValue
-    after: SettingValue
-    dynamic: bool
-
-    @property
-    def back(self) -> SettingLine:
-        """The way back."""
-        return replace(self, before=self.after, after=self.before)
-
-
-@dataclass(frozen=True, slots=True)
-class MemorySize:
-    """Memory of the server's container, in bytes. None: as it is."""
-
-    request: int | None
-    limit: int | None
+    if change.from_ is None:
+        raise PlanRefused(f"the present value of {change.setting} is not known: there would be no way back")
+    return change.model_copy(
+        update={
+            "from_": change.to,
+            "to": change.from_,
+            "apply": change.rollback,
+            "rollback": change.apply,
+            "persist": (),
+            "config": f"{change.setting} = {written(change.from_)}",
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +61,25 @@ class Patches:
 
     patch: Patch
     undo: Patch
+
+    @classmethod
+    def of(
+        cls, file: str, form: str, texts: tuple[str, str], *, command: str | None = None, whole: bool = True
+    ) -> Self:
+        """The patches of two texts; the second one's file is named ``undo-`` and the file's name.
+
+        Args:
+            file: Name of the first one's file.
+            form: What the texts are.
+            texts: Of the patch, and of the one that takes it back.
+            command: Applies either by hand, with the name of its file as the end.
+            whole: As in ``Patch``.
+        """
+        patch, undo = (
+            Patch(file=name, form=form, text=text, command=command and f"{command}{name}", whole=whole)
+            for name, text in zip((file, f"undo-{file}"), texts, strict=True)
+        )
+        return cls(patch, undo)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,31 +116,38 @@ class Reach:
 
 
 class Target(Protocol):
-    """An owner. A ``manifest`` is its object or file of today, as text; None where it was not given."""
+    """An owner of the settings of servers within its reach.
+
+    A ``manifest`` is its object or file of today, as text; None where it was not given.
+    """
 
     @property
     def name(self) -> TargetName:
         """The name that a plan is asked for by."""
 
     @property
+    def reach(self) -> Reach:
+        """The servers that it can have."""
+
+    @property
     def memory_applied(self) -> Applied:
         """How it brings another size of memory to the server's container."""
 
-    def settings(self, server: Server, lines: tuple[SettingLine, ...], manifest: str | None) -> Patches:
-        """The lines, and their way back.
+    def settings(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> Patches:
+        """The lines of the settings, and their way back.
 
         Raises:
             PlanRefused: The owner cannot hold such a line, or the manifest is none of its objects.
         """
 
-    def memory(self, before: MemorySize, after: MemorySize, manifest: str | None) -> Patches | None:
-        """The memory of the server's container; None where the owner holds none.
+    def memory(self, before: int, after: int, manifest: str | None) -> Patches | None:
+        """The limit of the memory of the server's container in bytes, with its request; None where it holds none.
 
         Raises:
             PlanRefused: The manifest is none of its objects.
         """
 
-    def roll_out(self, server: Server, lines: tuple[SettingLine, ...], manifest: str | None) -> RollOut:
+    def roll_out(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> RollOut:
         """What the owner does with the lines, without cold starts.
 
         Raises:

@@ -17,7 +17,7 @@ from advisor.observe.window import Window
 from advisor.plan import memory
 from advisor.plan.memory import DDL_BUFFER, limits
 from advisor.plan.resizing import steps
-from advisor.plan.targets.target import MemorySize, PlanRefused
+from advisor.plan.targets.target import PlanRefused
 from advisor.pool.settings import POOL_SIZE
 from tests.advisor.building import captured
 
@@ -64,8 +64,7 @@ def test_the_limit_is_counted_from_what_is_in_use_with_a_full_pool_and_an_index_
     assert plan.limit_then == pytest.approx((700 * MIB + free + build + plan.change_bytes) / 0.9, abs=MIB)
     assert plan.request_then == plan.limit_then
     assert plan.limit_then is not None
-    then = int(plan.limit_then)
-    assert limits(plan) == (MemorySize(None, 900 * MIB), MemorySize(then, then))
+    assert limits(plan) == (900 * MIB, int(plan.limit_then))
     assert "The limit rises first" in plan.reason
 
 

@@ -9,7 +9,6 @@ import pytest
 from ruamel.yaml import YAML
 
 from advisor.contract.plan import Threshold
-from advisor.plan.proposal import proposal
 from advisor.plan.thresholds import abort_when, done_when
 from lab.programs import promtool
 from tests.advisor.building import RECORDING, advised, captured
@@ -27,8 +26,7 @@ def series(name: str, labels: dict[str, str], instance: str, values: str) -> dic
 
 def thresholds() -> tuple[list[Threshold], tuple[Threshold, ...]]:
     [finding] = advised(captured(RECORDING)).recommendations
-    chosen = proposal(finding)
-    return [*abort_when(chosen, captured(RECORDING), restarts=True)], done_when(chosen, at=600.0)
+    return [*abort_when(finding, captured(RECORDING), restarts=True)], done_when(finding, at=600.0)
 
 
 def firing(folder: Path, threshold: Threshold, *given: dict[str, str]) -> list[str]:
@@ -98,7 +96,7 @@ def test_a_quantity_without_a_series_has_no_expression_and_no_threshold() -> Non
     assert not any(finding.cost.quantity in threshold.what for threshold in aborts)
     assert all(threshold.promql for threshold in (*aborts, *done))
     bare = finding.model_copy(update={"effect": None})
-    assert len(done_when(proposal(bare), at=0.0)) == 1
+    assert len(done_when(bare, at=0.0)) == 1
 
 
 @pytest.mark.parametrize("suite", promtool.SUITES)

@@ -1,4 +1,4 @@
-"""Servers, lines and manifests that the owners of settings are tried on."""
+"""Servers, changes and manifests that the owners of settings are tried on."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from advisor.contract.changes import change_on
 from advisor.contract.plan import TargetName
-from advisor.contract.settings import SETTINGS, SettingValue
-from advisor.plan.targets.target import SettingLine
+from advisor.contract.recommendation import Change
+from advisor.contract.settings import SETTINGS
 from exporter.server import Server, identify
 from lab.packages.cache import REPOSITORY
 
@@ -20,14 +21,10 @@ RDS = identify({"version": "8.0.40", "version_comment": "Source distribution", "
 CLOUD_SQL = identify({"version": "8.0.40-google", "version_comment": "(Google)"})
 
 
-def line(setting: str, before: SettingValue, after: SettingValue, server: Server = MYSQL) -> SettingLine:
-    return SettingLine(setting, before, after, SETTINGS[setting].dynamic_on(server))
-
-
-OLD_BLOCKS = line("innodb_old_blocks_pct", 37.0, 50.0)
-POOL = line("innodb_buffer_pool_size", 134217728.0, 268435456.0)
-BUFFERING = line("innodb_change_buffering", "none", "all")
-LOAD = line("innodb_buffer_pool_load_at_startup", "OFF", "ON")
+OLD_BLOCKS = change_on(MYSQL, "innodb_old_blocks_pct", 37.0, 50.0)
+POOL = change_on(MYSQL, "innodb_buffer_pool_size", 134217728.0, 268435456.0)
+BUFFERING = change_on(MYSQL, "innodb_change_buffering", "none", "all")
+LOAD = change_on(MYSQL, "innodb_buffer_pool_load_at_startup", "OFF", "ON")
 
 _ADVISED = re.compile(r"setting: (\w+)")
 ADVISED = sorted(
@@ -41,16 +38,16 @@ ADVISED = sorted(
 """Every setting that a rule can advise."""
 
 
-def advised(server: Server) -> list[SettingLine]:
-    """A line of every setting that a rule can advise and that the server has."""
+def advised(server: Server) -> list[Change]:
+    """A change of every setting that a rule can advise and that the server has."""
     present = [SETTINGS[name] for name in ADVISED if SETTINGS[name].exists_on(server)]
-    lines = []
+    changes = []
     for setting in present:
         words = setting.words_on(server)
         least = setting.minimum_on(server) or 0
         before, after = (words[0], words[-1]) if words else (float(least), float(2 * least + 1))
-        lines.append(SettingLine(setting.name, before, after, setting.dynamic_on(server)))
-    return lines
+        changes.append(change_on(server, setting.name, before, after))
+    return changes
 
 
 MANIFESTS = Path(__file__).parent / "manifests"

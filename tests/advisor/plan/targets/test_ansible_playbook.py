@@ -30,8 +30,8 @@ def test_the_tasks_of_every_setting_are_a_playbook(server: Server, tmp_path: Pat
         stub = tmp_path / "ansible_collections" / module
         stub.parent.mkdir(parents=True)
         stub.touch()
-    patches = [TARGETS["ansible"].settings(server, (line,), None) for line in advised(server)]
-    tasks = "".join(text for change in patches for text in (change.patch.text, change.undo.text))
+    patches = [TARGETS["ansible"].settings(server, (change,), None) for change in advised(server)]
+    tasks = "".join(text for both in patches for text in (both.patch.text, both.undo.text))
     playbook = tmp_path / "playbook.yaml"
     playbook.write_text(f"- hosts: all\n  tasks:\n{textwrap.indent(tasks, '    ')}", encoding="utf-8")
     done = subprocess.run(  # noqa: S603 - a tool of the tests

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from advisor.plan.targets import TARGETS
-from advisor.plan.targets.option_block import written
+from advisor.plan.targets.target import written
 from exporter.server import identify
 from lab.servers import PrivateServer, programs
 from tests.advisor.plan.targets.owners import advised
@@ -55,12 +55,12 @@ def options_of(name: str, path: Path) -> list[tuple[str, str]]:
 def test_the_new_value_counts_and_other_options_stay(server: PrivateServer, tmp_path: Path) -> None:
     identity = identify({"version": programs.find(server.name).version})
     path = tmp_path / "my.cnf"
-    lines = tuple(advised(identity))
-    new = {line.setting: written(line.after) for line in lines}
+    changes = tuple(advised(identity))
+    new = {change.setting: written(change.to) for change in changes}
     for text in TEXTS:
         path.write_bytes(text.encode())
         before = dict(options_of(server.name, path))
-        patches = TARGETS["cnf"].settings(identity, lines, text)
+        patches = TARGETS["cnf"].settings(identity, changes, text)
         path.write_bytes(patches.patch.text.encode())
         assert dict(options_of(server.name, path)) == {**before, **new}
         assert patches.undo.text == text

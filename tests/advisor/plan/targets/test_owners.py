@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from advisor.contract.changes import change_on
 from advisor.contract.plan import Applied, RollOut, TargetName
+from advisor.contract.recommendation import Change
 from advisor.plan.targets import TARGETS
-from advisor.plan.targets.target import MemorySize, PlanRefused, SettingLine
+from advisor.plan.targets.target import PlanRefused
 from tests.advisor.plan.targets.owners import (
     LOAD,
     MARIADB,
@@ -19,16 +21,15 @@ from tests.advisor.plan.targets.owners import (
     PERCONA,
     POOL,
     RDS,
-    line,
     manifest,
 )
 from tests.advisor.plan.targets.patching import documents, patched
 
 GI = 1 << 30
-DDL = line("innodb_ddl_threads", 4.0, 2.0)
+DDL = change_on(MYSQL, "innodb_ddl_threads", 4.0, 2.0)
 
 
-def percona(change: SettingLine, configuration: str | None = None, cr_version: str | None = "1.3.0") -> RollOut:
+def percona(change: Change, configuration: str | None = None, cr_version: str | None = "1.3.0") -> RollOut:
     [cluster] = documents(manifest("percona-ps"))
     cluster["spec"]["crVersion"] = cr_version
     if configuration is not None:
@@ -102,7 +103,7 @@ def test_a_server_of_one_of_several_keyspaces_gets_a_part_only() -> None:
     cluster["spec"]["keyspaces"] *= 2
     target = TARGETS["vitess"]
     assert not target.settings(MYSQL, (OLD_BLOCKS,), json.dumps(cluster)).patch.whole
-    memory = target.memory(MemorySize(GI, None), MemorySize(2 * GI, None), json.dumps(cluster))
+    memory = target.memory(GI, 2 * GI, json.dumps(cluster))
     assert memory is not None
     assert not memory.patch.whole
     assert "# Into VitessCluster" in memory.patch.text
@@ -151,7 +152,7 @@ def test_bitnami_takes_flags_where_the_my_cnf_is_not_the_charts() -> None:
     assert yaml.safe_load(patches.patch.text) == {"primary": {"extraFlags": "--a=1 --innodb_old_blocks_pct=50"}}
     assert yaml.safe_load(patches.undo.text) == {"primary": {"extraFlags": "--a=1"}}
     assert "shop-cnf" in target.roll_out(MYSQL, (OLD_BLOCKS,), given).how
-    alone = target.memory(MemorySize(None, None), MemorySize(None, GI), "primary: {}")
+    alone = target.memory(GI, 2 * GI, "primary: {}")
     assert alone is not None
     assert alone.patch.text.startswith("# Instead of primary.resourcesPreset")
     assert not alone.patch.whole
@@ -178,12 +179,12 @@ def test_kubeblocks_asks_by_an_object_and_restarts_for_what_it_does_not_list() -
     assert "innodb_ddl_threads is not" in roll_out.how
     alone = {"kind": "Cluster", "metadata": {"name": "shop"}, "spec": {"componentSpecs": [{"name": "db"}]}}
     assert "componentName: db\n" in target.settings(MYSQL, (OLD_BLOCKS,), json.dumps(alone)).patch.text
-    memory = target.memory(MemorySize(None, 2 * GI), MemorySize(None, 3 * GI), manifest("kubeblocks"))
+    memory = target.memory(2 * GI, 3 * GI, manifest("kubeblocks"))
     assert memory is not None
     assert yaml.safe_load(memory.patch.text)["spec"]["verticalScaling"] == [
         {
             "componentName": "mysql",
-            "requests": {"cpu": "1", "memory": "2Gi"},
+            "requests": {"cpu": "1", "memory": "3072Mi"},
             "limits": {"cpu": "1", "memory": "3072Mi"},
         }
     ]

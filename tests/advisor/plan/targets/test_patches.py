@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from advisor.contract.plan import Patch, TargetName
+from advisor.contract.recommendation import Change
 from advisor.plan.targets import TARGETS
 from advisor.plan.targets.manifest import yaml_text
-from advisor.plan.targets.option_block import OptionBlock, written
-from advisor.plan.targets.target import MemorySize, Patches, PlanRefused, SettingLine
+from advisor.plan.targets.option_block import OptionBlock
+from advisor.plan.targets.target import Patches, PlanRefused, taken_back, written
 from advisor.upgrade.options import groups_of, variable_of
 from exporter import option_file
 from exporter.server import Server
@@ -104,10 +105,10 @@ def test_a_patch_of_a_manifest_changes_one_setting_and_is_taken_back(name: Targe
         assert [without(change.setting, seen) for seen in has if len(seen) > 1] == [
             without(change.setting, seen) for seen in had if without(change.setting, seen)
         ]
-        new = written(change.after)
+        new = written(change.to)
         assert {seen[change.setting] for seen in has} == {SWITCHED.get(new, new) if name == "crossplane" else new}
         if name == "percona-ps" and change.setting not in had[0]:
-            assert [*values(undone, server)] == [{**had[0], change.setting: written(change.before)}]
+            assert [*values(undone, server)] == [{**had[0], change.setting: written(taken_back(change).to)}]
         else:
             assert undone == before
 
@@ -144,13 +145,15 @@ def _without_lines(name: TargetName) -> str:
 @pytest.mark.parametrize("name", [*OBJECTS, "kubeblocks"])
 def test_memory_of_a_manifest_moves_and_is_taken_back(name: TargetName) -> None:
     if name == "crossplane":
-        assert TARGETS[name].memory(MemorySize(GI, GI), MemorySize(2 * GI, 2 * GI), manifest(name)) is None
+        assert TARGETS[name].memory(GI, 2 * GI, manifest(name)) is None
         return
-    patches = TARGETS[name].memory(MemorySize(GI, GI), MemorySize(5 * GI, 6 * GI + 1), manifest(name))
+    patches = TARGETS[name].memory(GI, 5 * GI, manifest(name))
     assert patches is not None
     assert patches.patch.whole
     assert '"5120Mi"' in patches.patch.text
-    assert '"6442450945"' in patches.patch.text
+    odd = TARGETS[name].memory(GI, 6 * GI + 1, manifest(name))
+    assert odd is not None
+    assert '"6442450945"' in odd.patch.text
     if name == "kubeblocks":
         return
     before = holder(name, patches)
@@ -178,14 +181,14 @@ BLOCKS = st.tuples(st.lists(ROWS, max_size=8), st.sampled_from(["\n", "\r\n"]), 
 
 
 @given(BLOCKS, st.sampled_from([(OLD_BLOCKS,), (OLD_BLOCKS, POOL, BUFFERING)]))
-def test_any_option_file_takes_lines_and_keeps_all_others(text: str, lines: tuple[SettingLine, ...]) -> None:
+def test_any_option_file_takes_lines_and_keeps_all_others(text: str, changes: tuple[Change, ...]) -> None:
     block = OptionBlock(headless=True)
-    changed = block.changed(text, lines, MYSQL)
-    new = {item.setting: written(item.after) for item in lines}
+    changed = block.changed(text, changes, MYSQL)
+    new = {change.setting: written(change.to) for change in changes}
     assert effective(changed, MYSQL) == {**effective(text, MYSQL), **new}
     kept = [row for row in text.split("\n") if "old_blocks" not in row.replace("-", "_").lower()]
     assert [row for row in changed.split("\n") if row in kept] == [row for row in kept if row in changed.split("\n")]
-    assert block.changed(changed, lines, MYSQL) == changed
+    assert block.changed(changed, changes, MYSQL) == changed
 
 
 @given(BLOCKS, st.sampled_from(["percona-pxc", "vitess", "mariadb-operator", "cnf"]))
@@ -223,15 +226,15 @@ def test_an_option_file_is_given_whole_and_taken_back() -> None:
 
 def test_hcl_is_a_block_for_each_parameter() -> None:
     for change in advised(server_of("terraform")):
-        for patch, value in zip(_both("terraform", change), (change.after, change.before), strict=True):
+        for patch, after in zip(_both("terraform", change), (change, taken_back(change)), strict=True):
             [block] = hcl2.loads(patch.text)["parameter"]
             shown = {key: str(text).strip('"') for key, text in block.items()}
             assert shown["name"] == change.setting
-            assert shown["value"] == SWITCHED.get(written(value), written(value))
+            assert shown["value"] == SWITCHED.get(written(after.to), written(after.to))
             assert shown["apply_method"] == ("immediate" if change.dynamic else "pending-reboot")
 
 
-def _both(name: TargetName, change: SettingLine) -> tuple[Patch, Patch]:
+def _both(name: TargetName, change: Change) -> tuple[Patch, Patch]:
     patches = TARGETS[name].settings(server_of(name), (change,), None)
     return patches.patch, patches.undo
 

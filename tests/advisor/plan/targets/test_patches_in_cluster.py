@@ -15,7 +15,7 @@ import yaml  # type: ignore[import-untyped]
 
 from advisor.contract.plan import TargetName
 from advisor.plan.targets import TARGETS
-from advisor.plan.targets.target import MemorySize, Patches
+from advisor.plan.targets.target import Patches
 from lab.packages import go
 from lab.programs import kubernetes
 from lab.programs.kubernetes import ApiRefusal, Kubernetes
@@ -73,8 +73,8 @@ def content(cluster: Kubernetes, path: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", OPERATORS)
 def test_each_patch_is_taken_by_the_server_and_taken_back(cluster: Kubernetes, name: TargetName) -> None:
     server = server_of(name)
-    for line in advised(server):
-        patches = TARGETS[name].settings(server, (line,), manifest(name))
+    for change in advised(server):
+        patches = TARGETS[name].settings(server, (change,), manifest(name))
         path = object_of(cluster, name, patches)
         before = content(cluster, path)
         cluster.patch(path, operations(patches.patch), dryRun="All")
@@ -87,7 +87,7 @@ def test_each_patch_is_taken_by_the_server_and_taken_back(cluster: Kubernetes, n
             )
         cluster.patch(path, operations(patches.undo))
         if name == "percona-ps" and content(cluster, path) != before:
-            assert f"{line.setting} = " in content(cluster, path)["spec"]["mysql"]["configuration"]
+            assert f"{change.setting} = " in content(cluster, path)["spec"]["mysql"]["configuration"]
             cluster.patch(path, {"spec": before["spec"]})
         assert content(cluster, path) == before
 
@@ -97,7 +97,7 @@ FAILS = {"op": "test", "path": "/kind", "value": "another"}
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_memory_of_an_object_moves_and_is_taken_back(cluster: Kubernetes, name: TargetName) -> None:
-    patches = TARGETS[name].memory(MemorySize(GI, GI), MemorySize(5 * GI, 6 * GI), manifest(name))
+    patches = TARGETS[name].memory(GI, 5 * GI, manifest(name))
     assert patches is not None
     path = object_of(cluster, name, patches)
     before = content(cluster, path)
@@ -109,7 +109,7 @@ def test_memory_of_an_object_moves_and_is_taken_back(cluster: Kubernetes, name: 
 
 @pytest.mark.parametrize("name", ["percona-ps", "percona-pxc", "mariadb-operator"])
 def test_memory_without_a_manifest_is_a_merge_patch_that_leaves_the_rest(cluster: Kubernetes, name: TargetName) -> None:
-    patches = TARGETS[name].memory(MemorySize(None, 4 * GI), MemorySize(None, 6 * GI), None)
+    patches = TARGETS[name].memory(4 * GI, 6 * GI, None)
     assert patches is not None
     path = object_of(cluster, name, patches)
     before = content(cluster, path)
@@ -122,8 +122,8 @@ def test_memory_without_a_manifest_is_a_merge_patch_that_leaves_the_rest(cluster
 
 def test_requests_of_kubeblocks_are_taken(cluster: Kubernetes) -> None:
     target = TARGETS["kubeblocks"]
-    changes = [target.settings(MYSQL, (line,), manifest("kubeblocks")) for line in advised(MYSQL)]
-    memory = target.memory(MemorySize(GI, GI), MemorySize(2 * GI, 3 * GI), manifest("kubeblocks"))
+    changes = [target.settings(MYSQL, (change,), manifest("kubeblocks")) for change in advised(MYSQL)]
+    memory = target.memory(GI, 3 * GI, manifest("kubeblocks"))
     assert memory is not None
     for patches in (*changes, memory):
         for patch in (patches.patch, patches.undo):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 
 from advisor.contract.plan import Applied, TargetName
 from advisor.plan.targets import TARGETS
-from advisor.plan.targets.target import MemorySize, PlanRefused
+from advisor.plan.targets.target import PlanRefused
 from tests.advisor.plan.targets.owners import (
     CLOUD_SQL,
     LOAD,
@@ -32,13 +33,13 @@ def test_every_name_of_the_contract_is_an_owner() -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_without_a_manifest_the_patch_is_a_part_that_erases_nothing(name: TargetName) -> None:
-    for line in advised(server_of(name)):
-        patches = TARGETS[name].settings(server_of(name), (line,), None)
+    for change in advised(server_of(name)):
+        patches = TARGETS[name].settings(server_of(name), (change,), None)
         assert not patches.patch.whole
         assert not patches.undo.whole
         assert patches.patch.file != patches.undo.file
-        assert line.setting in patches.patch.text
-        assert line.setting in patches.undo.text
+        assert change.setting in patches.patch.text
+        assert change.setting in patches.undo.text
         assert patches.patch.text != patches.undo.text
 
 
@@ -50,18 +51,17 @@ def test_a_server_that_the_owner_cannot_have_is_refused(name: TargetName) -> Non
     mysql_only = ("percona-ps", "percona-pxc", "oracle", "moco", "vitess", "kubeblocks")
     others += [MARIADB] if name in mysql_only else [MYSQL] if name == "mariadb-operator" else []
     for server in others:
-        for ask in (target.settings, target.roll_out):
-            with pytest.raises(PlanRefused, match=f"--for {name} "):
-                ask(server, (OLD_BLOCKS,), None)
+        with pytest.raises(PlanRefused, match=f"--for {name} "):
+            target.reach.refuse(name, server)
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_what_the_owner_does_has_a_source(name: TargetName) -> None:
-    for line in advised(server_of(name)):
-        roll_out = TARGETS[name].roll_out(server_of(name), (line,), None)
+    for change in advised(server_of(name)):
+        roll_out = TARGETS[name].roll_out(server_of(name), (change,), None)
         assert roll_out.how
         assert roll_out.source
-        assert roll_out.applied is not Applied.LIVE or line.dynamic
+        assert roll_out.applied is not Applied.LIVE or change.dynamic
 
 
 @pytest.mark.parametrize(
@@ -103,18 +103,24 @@ def test_a_line_that_the_running_server_does_not_take_is_told() -> None:
 
 
 def test_memory_moves_where_the_owner_holds_it() -> None:
-    before, after = MemorySize(2 * GI, 2 * GI), MemorySize(3 * GI, None)
-    without = [name for name, target in TARGETS.items() if target.memory(before, after, None) is None]
-    assert without == ["cnf", "crossplane", "terraform", "ansible"]
-    patches = TARGETS["percona-ps"].memory(before, after, None)
+    without = [name for name, target in TARGETS.items() if target.memory(2 * GI, 3 * GI, None) is None]
+    assert without == ["crossplane", "terraform", "ansible"]
+    patches = TARGETS["percona-ps"].memory(2 * GI, 3 * GI, None)
     assert patches is not None
-    assert patches.patch.text == 'spec:\n  mysql:\n    resources:\n      requests:\n        memory: "3072Mi"\n'
+    assert yaml.safe_load(patches.patch.text)["spec"]["mysql"]["resources"] == {
+        "requests": {"memory": "3072Mi"},
+        "limits": {"memory": "3072Mi"},
+    }
+    assert yaml.safe_load(patches.undo.text)["spec"]["mysql"]["resources"] == {
+        "requests": {"memory": None},
+        "limits": {"memory": "2048Mi"},
+    }
     assert patches.patch.whole
-    unit = TARGETS["cnf"].memory(MemorySize(None, None), MemorySize(None, GI), None)
+    unit = TARGETS["cnf"].memory(GI, 2 * GI, None)
     assert unit is not None
     assert (unit.patch.text, unit.undo.text) == (
+        "[Service]\nMemoryMax=2147483648\n",
         "[Service]\nMemoryMax=1073741824\n",
-        "[Service]\nMemoryMax=infinity\n",
     )
 
 
