@@ -115,8 +115,8 @@ def _level(reading: Reading, measure: Measure, scale: float, window_seconds: flo
         return None
     windows = _by_window(reading, measure, window_seconds)
     amounts, bases = ([sum(slice_[part] for slice_ in window) for window in windows] for part in (0, 1))
-    of_slices = _variance(measure.amounts, measure.bases)
-    of_windows = _variance(amounts, bases) if len(windows) >= _RISE.many_windows else 0.0
+    of_slices = variance(measure.amounts, measure.bases)
+    of_windows = variance(amounts, bases) if len(windows) >= _RISE.many_windows else 0.0
     return Level(
         quotient * scale,
         max(of_slices, of_windows) * scale**2,
@@ -204,7 +204,7 @@ def _by_window(reading: Reading, measure: Measure, window_seconds: float) -> lis
     return [by_window[number] for number in sorted(by_window, reverse=True) if number < max(1, whole)]
 
 
-def _variance(amounts: Sequence[float], bases: Sequence[float]) -> float:
+def variance(amounts: Sequence[float], bases: Sequence[float]) -> float:
     """Of the quotient of sums, from the residuals of the parts (Cochran, Sampling Techniques, 6.3)."""
     count, base = len(amounts), sum(bases)
     if count < 2 or not base:

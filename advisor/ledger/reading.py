@@ -11,17 +11,16 @@ from typing import Any
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen
-from advisor.facts.base import over_pools, ratio, status
+from advisor.facts.base import counts_of, file_reads, metric, over_pools, ratio, status
 from advisor.facts.scans import scans
-from advisor.observe.window import Window, total
+from advisor.observe.window import Window, known_total, total
 from exporter.collectors.count_statements import COUNT_STATEMENTS
 from exporter.collectors.data_files import DATA_FILES
-from exporter.collectors.innodb_metrics import INNODB_METRICS
 from exporter.collectors.innodb_status import checkpoint_age
 from exporter.collectors.pools import POOLS
 from exporter.collectors.table_files import TABLE_FILES
 from exporter.collectors.table_io import NO_INDEX, TABLE_IO, IndexIo
-from exporter.snapshot import Index, SectionKey, Snapshot, Table
+from exporter.snapshot import Index, SectionKey, Table
 
 WINDOW_SECONDS = 300.0
 """Length of a window that counts as one."""
@@ -118,7 +117,7 @@ def reading(
     tables = _tables(whole, [Table(**subject) for subject in subjects if subject])
     work: list[Work] = []
     for table in tables:
-        work += _work(parts, table, [index for index in _indexes(window) if _table(index) == table])
+        work += _work(parts, table, [index for index in _indexes(window) if index.of_table == table])
     measures: list[Measure] = []
     for table in tables:
         measures += _of_table(parts, table, work)
@@ -170,14 +169,11 @@ def _nearest(times: Sequence[float], time: float) -> int:
 
 def _tables(whole: Window, asked: Sequence[Table]) -> list[Table]:
     """The tables to be measured, those that are asked for first."""
-    reads = {
-        table: whole.growth(lambda s: s[TABLE_FILES], table, lambda file: float(file.reads)) or 0.0
-        for table in whole.latest[TABLE_FILES] or ()
-    }
+    reads = {table: file_reads(whole, table) or 0.0 for table in whole.latest[TABLE_FILES] or ()}
     spent: dict[Table, float] = {}
     for index in _indexes(whole):
         grown = whole.growth(lambda s: s[TABLE_IO], index, lambda io: io.fetch_seconds + io.write_seconds)
-        spent[_table(index)] = spent.get(_table(index), 0.0) + (grown or 0.0)
+        spent[index.of_table] = spent.get(index.of_table, 0.0) + (grown or 0.0)
     ranked = [heapq.nlargest(MOST_TABLES, amounts, key=lambda table: amounts[table]) for amounts in (reads, spent)]
     busy = [table for tables in ranked for table in tables if reads.get(table) or spent.get(table)]
     return list(dict.fromkeys([*asked, *busy]))
@@ -185,10 +181,6 @@ def _tables(whole: Window, asked: Sequence[Table]) -> list[Table]:
 
 def _indexes(window: Window) -> Collection[Index]:
     return window.latest[TABLE_IO] or ()
-
-
-def _table(index: Index) -> Table:
-    return Table(index.schema, index.table)
 
 
 def _subject(table: Table) -> Subject:
@@ -221,9 +213,7 @@ def _work(parts: Sequence[Window], table: Table, indexes: Sequence[Index]) -> It
 
 
 def _grown(part: Window, indexes: Sequence[Index], value: Callable[[IndexIo], float]) -> float | None:
-    grown = [part.growth(lambda s: s[TABLE_IO], index, value) for index in indexes]
-    known = [growth for growth in grown if growth is not None]
-    return total(known) if len(known) == len(grown) else None
+    return known_total(part.growth(lambda s: s[TABLE_IO], index, value) for index in indexes)
 
 
 def _of_table(parts: Sequence[Window], table: Table, work: Sequence[Work]) -> Iterator[Measure]:
@@ -234,7 +224,7 @@ def _of_table(parts: Sequence[Window], table: Table, work: Sequence[Work]) -> It
     if not rows:
         return
     if table in (parts[-1].latest[TABLE_FILES] or ()):
-        reads = _known(_reads(part, table) for part in parts)
+        reads = _known(file_reads(part, table) for part in parts)
         if reads:
             yield Measure(quantity=READ, unit=READ_UNIT, subject=subject, amounts=reads, bases=rows, per_second=True)
     waited = _sums([done.seconds for done in own]) if all(done.seconds for done in own) else ()
@@ -249,17 +239,13 @@ def _of_table(parts: Sequence[Window], table: Table, work: Sequence[Work]) -> It
         )
 
 
-def _reads(part: Window, table: Table) -> float | None:
-    return part.growth(lambda s: s[TABLE_FILES], table, lambda file: float(file.reads))
-
-
 def _of_server(
     parts: Sequence[Window], seconds: Sequence[float], tables: Sequence[Table], work: Sequence[Work]
 ) -> Iterator[Measure]:
     """Pages that the pool read beside those of the measured tables, time of a read, and age of the checkpoint."""
     read = _known(part.delta(over_pools("pages_read")) for part in parts)
     if read and work:
-        of_tables = [_known(_reads(part, table) for part in parts) for table in tables]
+        of_tables = [_known(file_reads(part, table) for part in parts) for table in tables]
         known = _sums([reads for reads in of_tables if reads]) or (0.0,) * len(parts)
         rest = tuple(max(0.0, all_ - own) for all_, own in zip(read, known, strict=True))
         yield Measure(quantity=READ, unit=READ_UNIT, amounts=rest, bases=tuple(seconds), per_second=True)
@@ -289,15 +275,15 @@ def _promised(parts: Sequence[Window], quantity: str, subject: Subject, work: Se
     if quantity == MERGES:
         unit, subject = "merges per second", {}
         bases = _sums([done.rows for done in work if done.way == "writes"])
-        amounts = _known(part.delta(_merges) for part in parts)
+        amounts = _known(metric(part, "ibuf_merges") for part in parts)
     elif quantity == READ_A_SCAN and subject:
         unit = "pages"
         of_table = [next((scan for scan in scans(part) if scan.subject == subject), None) for part in parts]
         bases = _known(0.0 if scan is None else scan.passes for scan in of_table)
-        amounts = _known(_reads(part, Table(**subject)) for part in parts)
+        amounts = _known(file_reads(part, Table(**subject)) for part in parts)
     elif quantity == SECONDS_PER_COUNT and subject:
         unit, table = "seconds", Table(**subject)
-        bases = _known(part.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.executions) for part in parts)
+        bases = _known(counts_of(part, table) for part in parts)
         amounts = _known(part.growth(lambda s: s[COUNT_STATEMENTS], table, lambda c: c.seconds) for part in parts)
     else:
         return
@@ -305,10 +291,6 @@ def _promised(parts: Sequence[Window], quantity: str, subject: Subject, work: Se
         yield Measure(
             quantity=quantity, unit=unit, subject=subject, amounts=amounts, bases=bases, per_second=quantity == MERGES
         )
-
-
-def _merges(snapshot: Snapshot) -> float | None:
-    return (snapshot[INNODB_METRICS] or {}).get("ibuf_merges")
 
 
 def _sums(values: Sequence[Sequence[float]]) -> tuple[float, ...]:

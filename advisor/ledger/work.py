@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from advisor.ledger.comparison import variance
 from advisor.ledger.reading import READ, Reading, Work
 from advisor.observe.window import total
 
@@ -96,7 +97,8 @@ def _kinds(before: Reading, after: Reading) -> Iterator[_WorkRates]:
         seconds = None
         if all(work is None or work.seconds for work in (was, is_)):
             seconds = _spent(was, before), _spent(is_, after)
-        noise = _COMPARABLE.noise * (_variance(was, before) + _variance(is_, after)) ** 0.5
+        variances = (variance(work.rows, side.seconds) for work, side in ((was, before), (is_, after)) if work)
+        noise = _COMPARABLE.noise * total(variances) ** 0.5
         name = f"{known.way} of {'.'.join(known.subject.values())}" if known.subject else known.way
         yield _WorkRates(name, tuple(known.subject.values()), rates, seconds, noise)
 
@@ -150,13 +152,3 @@ def _rate(work: Work | None, reading: Reading) -> float:
 
 def _spent(work: Work | None, reading: Reading) -> float:
     return total(work.seconds) / total(reading.seconds) if work else 0.0
-
-
-def _variance(work: Work | None, reading: Reading) -> float:
-    """Of the rate."""
-    count = len(reading.seconds)
-    if work is None or count < 2:
-        return 0.0
-    rate = _rate(work, reading)
-    residuals = sum((rows - rate * seconds) ** 2 for rows, seconds in zip(work.rows, reading.seconds, strict=True))
-    return float(count / (count - 1) * residuals / total(reading.seconds) ** 2)
