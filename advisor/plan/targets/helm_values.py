@@ -14,7 +14,7 @@ from advisor.contract.recommendation import Change
 from advisor.plan.targets.manifest import Place, at, nested, overlay, yaml_text
 from advisor.plan.targets.operator import quantity
 from advisor.plan.targets.option_block import OptionBlock
-from advisor.plan.targets.target import NothingToPatch, Patches, PlanRefused, Reach, taken_back, written
+from advisor.plan.targets.target import NOTHING_TO_PATCH, Patches, PlanRefused, Reach, taken_back, written
 from exporter.server import Server
 
 CONFIGURATION: Place = ("primary", "configuration")
@@ -59,7 +59,7 @@ class Bitnami:
         if as_flags:
             edits[FLAGS] = _with_flags(flags, as_flags)
         if all(at(values, place) == value for place, value in edits.items()):
-            raise NothingToPatch
+            raise PlanRefused(NOTHING_TO_PATCH)
         return _patches(values, edits, "settings")
 
     def memory(self, before: int, after: int, manifest: str | None) -> Patches | None:  # noqa: ARG002 - null takes it back

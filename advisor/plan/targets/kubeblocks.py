@@ -44,9 +44,8 @@ class KubeBlocks:
             back = {"limits": {"memory": quantity(before)}}
         return _requests(cluster, "memory.yaml", "VerticalScaling", "verticalScaling", (forward, back))
 
-    def roll_out(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> RollOut:  # noqa: ARG002 - the same for all servers
-        """Live if the addon's list has all of them as dynamic. Raises PlanRefused."""
-        _cluster(manifest)
+    def roll_out(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> RollOut:  # noqa: ARG002 - the same for all clusters
+        """Live if the addon's list has all of them as dynamic."""
         static = [change.setting for change in changes if not change.dynamic or change.setting in _UNLISTED]
         some = f"{', '.join(static)} {'is' if len(static) == 1 else 'are'}"
         return RollOut(

@@ -22,7 +22,7 @@ from advisor.plan.targets.manifest import (
     ways,
     yaml_text,
 )
-from advisor.plan.targets.target import NothingToPatch, Patches, PlanRefused, Reach, taken_back
+from advisor.plan.targets.target import NOTHING_TO_PATCH, Patches, PlanRefused, Reach, taken_back
 from exporter.server import Server
 
 NAME = "NAME"
@@ -132,7 +132,7 @@ class Operator:
         }
         patch = json_patch(owner, edits)
         if not patch.forward:
-            raise NothingToPatch
+            raise PlanRefused(NOTHING_TO_PATCH)
         return home.patches(owner, _FILE, patch.forward, self.way_back(owner, places[0], patch, changes, server))
 
     def memory(self, before: int, after: int, manifest: str | None) -> Patches | None:
@@ -148,9 +148,8 @@ class Operator:
         patch = json_patch(owner, edits)
         return home.patches(owner, _MEMORY, patch.forward, patch.back)
 
-    def roll_out(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> RollOut:  # noqa: ARG002 - the same for all servers
-        """What it does with the lines. Raises PlanRefused."""
-        self.home(manifest)
+    def roll_out(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> RollOut:  # noqa: ARG002 - the same for all objects
+        """What it does with the lines."""
         return self.conduct.model_copy(update={"overrides": overridden(self.tuning, changes)})
 
     def way_back(

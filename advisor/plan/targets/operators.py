@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from advisor.contract.plan import Applied, RollOut
-from advisor.plan.targets.forms import parameter_list, variable_map
-from advisor.plan.targets.manifest import pattern
+from advisor.contract.recommendation import Change
+from advisor.plan.targets.manifest import Place, pattern
 from advisor.plan.targets.operator import Home, Operator
 from advisor.plan.targets.option_block import OptionBlock
-from advisor.plan.targets.parameter_group import AMAZON, FORMULA, ParameterGroup, in_group
+from advisor.plan.targets.parameter_group import AMAZON, FORMULA, ParameterGroup, in_group, parameter_list
 from advisor.plan.targets.percona_server import BLOCK, PerconaServer
-from advisor.plan.targets.target import Reach
+from advisor.plan.targets.target import PlanRefused, Reach, written
+from exporter.server import Server
 
 _POOL = "innodb_buffer_pool_size"
 _MYSQL, _MARIADB = Reach(families=("mysql",)), Reach(families=("mariadb",))
@@ -21,6 +25,23 @@ _TABLETS = tuple(f"spec/keyspaces/[]/partitionings/[]/{shards}/tabletPools/[]/my
 
 def _home(kind: str, group: str, *paths: str) -> Home:
     return Home(kind, group, tuple(map(pattern, paths)))
+
+
+def _variable_map(present: Any, changes: tuple[Change, ...], server: Server) -> Mapping[Place, Any]:  # noqa: ARG001 - the same for all servers
+    """A map from variables to texts, as a ConfigMap of MOCO: each variable under the name that it has, or its own.
+
+    A name may have dashes and the prefix ``loose_``.
+
+    Raises:
+        PlanRefused: It is no map.
+    """
+    if not isinstance(present or {}, Mapping):
+        raise PlanRefused("The manifest has no map of variables where they belong.")
+    edits: dict[Place, Any] = {}
+    for change in changes:
+        keys = [key for key in present or {} if key.replace("-", "_").removeprefix("loose_") == change.setting]
+        edits |= {(key,): written(change.to) for key in keys or [change.setting]}
+    return edits
 
 
 PERCONA_SERVER = PerconaServer(
@@ -76,7 +97,7 @@ MOCO = Operator(
     name="moco",
     reach=_MYSQL,
     homes=(_home("ConfigMap", "", "data"),),
-    form=variable_map,
+    form=_variable_map,
     resources=_home("MySQLCluster", _MOCO, "spec/podTemplate/spec/containers/[mysqld]/resources"),
     conduct=RollOut(
         applied=Applied.RESTART,

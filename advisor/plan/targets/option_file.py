@@ -5,7 +5,7 @@ from __future__ import annotations
 from advisor.contract.plan import Applied, RollOut, TargetName
 from advisor.contract.recommendation import Change
 from advisor.plan.targets.option_block import OptionBlock
-from advisor.plan.targets.target import NothingToPatch, Patches, Reach, taken_back
+from advisor.plan.targets.target import NOTHING_TO_PATCH, Patches, PlanRefused, Reach, taken_back
 from exporter.server import Server
 
 _BLOCK = OptionBlock()
@@ -26,7 +26,7 @@ class CnfFile:
         """The whole file, if it was given, or the lines. Raises PlanRefused."""
         text = _BLOCK.changed(manifest or "", changes, server)
         if text == manifest:
-            raise NothingToPatch
+            raise PlanRefused(NOTHING_TO_PATCH)
         back = _BLOCK.changed("", tuple(map(taken_back, changes)), server) if manifest is None else manifest
         return Patches.of("my.cnf", "option file", (text, back), whole=manifest is not None)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from advisor.contract.plan import Applied, RollOut, TargetName
 from advisor.contract.recommendation import Change
-from advisor.plan.targets.forms import parameter
+from advisor.plan.targets.manifest import Place
 from advisor.plan.targets.operator import Operator, overridden
-from advisor.plan.targets.target import Patches, Reach, taken_back
+from advisor.plan.targets.target import Patches, PlanRefused, Reach, taken_back, written
 from exporter.server import Server
 
 AMAZON = Reach(services=("rds", "aurora"))
@@ -21,9 +22,29 @@ _WHERE = (
     "# Into the aws_db_parameter_group of the instance (Aurora: or the aws_rds_cluster_parameter_group), in the\n"
     "# place of a block with the same name.\n"
 )
+_SWITCHED = {"ON": "1", "OFF": "0"}
 _SOURCES = (
     "documents of the AWS provider (aws_db_parameter_group), of its form for Crossplane, and of RDS (parameter groups)"
 )
+
+
+def parameter_list(present: Any, changes: tuple[Change, ...], server: Server) -> Mapping[Place, Any]:  # noqa: ARG001 - the same for all servers
+    """A list of parameters with name, value and applyMethod: each in the place of that with its name, or at the end.
+
+    Raises:
+        PlanRefused: It is no list of parameters.
+    """
+    if not isinstance(present or [], list) or not all(isinstance(item, Mapping) for item in present or []):
+        raise PlanRefused("The manifest has no list of parameters where they belong.")
+    names = [item.get("name") for item in present or []]
+    if not names:
+        return {(): [_parameter(change) for change in changes]}
+    edits: dict[Place, Any] = {}
+    for change in changes:
+        if change.setting not in names:
+            names.append(change.setting)
+        edits[(names.index(change.setting),)] = _parameter(change)
+    return edits
 
 
 def in_group(changes: tuple[Change, ...], tool: str) -> RollOut:
@@ -66,9 +87,8 @@ class Terraform:
 class ParameterGroup(Operator):
     """The provider of AWS in Crossplane."""
 
-    def roll_out(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> RollOut:  # noqa: ARG002 - the same for all servers
-        """At once or at the next reboot, by applyMethod. Raises PlanRefused."""
-        self.home(manifest)
+    def roll_out(self, server: Server, changes: tuple[Change, ...], manifest: str | None) -> RollOut:  # noqa: ARG002 - the same for all objects
+        """At once or at the next reboot, by applyMethod."""
         return in_group(changes, "Crossplane")
 
 
@@ -77,7 +97,7 @@ def _blocks(changes: Iterable[Change]) -> str:
 
 
 def _block(change: Change) -> str:
-    values = parameter(change)
+    values = _parameter(change)
     return (
         "parameter {\n"
         f'  name         = "{values["name"]}"\n'
@@ -85,3 +105,13 @@ def _block(change: Change) -> str:
         f'  apply_method = "{values["applyMethod"]}"\n'
         "}\n"
     )
+
+
+def _parameter(change: Change) -> dict[str, str]:
+    """A parameter of Amazon's groups: switches are 0 and 1 there, and all values are texts."""
+    value = written(change.to)
+    return {
+        "name": change.setting,
+        "value": _SWITCHED.get(value, value),
+        "applyMethod": "immediate" if change.dynamic else "pending-reboot",
+    }

@@ -13,21 +13,16 @@ from advisor.contract.sql import option
 from exporter.knowledge import Family
 from exporter.server import Managed, Server
 
+NOTHING_TO_PATCH = (
+    "The manifest has these values already, and the running server has not: a restart is due, or another place wins "
+    "over the manifest."
+)
+"""Why there is no plan for a manifest that has the lines already."""
 _FAMILIES: Mapping[Family, str] = {"mysql": "MySQL", "mariadb": "MariaDB"}
 
 
 class PlanRefused(Exception):
     """There is no plan; the text says why, and what to do."""
-
-
-class NothingToPatch(PlanRefused):
-    """The manifest has the lines already."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "The manifest has these values already, and the running server has not: a restart is due, or another "
-            "place wins over the manifest."
-        )
 
 
 def written(value: Number | str) -> str:
