@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -79,7 +79,7 @@ def annotations_of(finding: Recommendation, why: str, links: Links) -> dict[str,
     """The annotations of a finding, which may change while it holds."""
     return {
         "summary": one_line(finding.summary),
-        "description": shortened("\n".join(_description(finding, why))),
+        "description": description((*phrases.instructions(finding), *advice.details(finding)), finding.evidence, why),
         "confidence": f"{finding.confidence:g}",
         "fingerprint": finding.fingerprint,
         "page_url": links.finding(finding.fingerprint),
@@ -90,26 +90,23 @@ def annotations_of(finding: Recommendation, why: str, links: Links) -> dict[str,
 def with_outcome(annotations: Mapping[str, str], outcome: Outcome) -> dict[str, str]:
     """The annotations of a finding that was followed, with what became of it."""
     text = one_line(words.followed(outcome))
-    return {**annotations, "outcome": text, "description": shortened(f"outcome: {text}\n{annotations['description']}")}
+    return {**annotations, "outcome": text, "description": _shortened(f"outcome: {text}\n{annotations['description']}")}
 
 
-def _description(finding: Recommendation, why: str) -> Iterator[str]:
-    return described((*phrases.instructions(finding), *advice.details(finding)), finding.evidence, why)
-
-
-def described(lines: Iterable[tuple[str, str]], evidence: Iterable[Evidence], why: str) -> Iterator[str]:
-    """The lines of a description: what to do and to expect, by label; what it rests on; why."""
-    yield from (f"{label}: {_line(label, line)}" for label, line in lines)
+def description(lines: Iterable[tuple[str, str]], evidence: Iterable[Evidence], why: str) -> str:
+    """A description: what to do and to expect, by label; what it rests on; why."""
+    text = [f"{label}: {_line(label, line)}" for label, line in lines]
     items = [
         one_line(f"- {item.name.replace('_', ' ')}: {phrases.quantity(item)} ({item.source})") for item in evidence
     ]
     if items:
-        yield from ("", "evidence:", *items)
+        text += ["", "evidence:", *items]
     if why:
-        yield from ("", uncalled(visible_lines(why.strip())))
+        text += ["", uncalled(visible_lines(why.strip()))]
+    return _shortened("\n".join(text))
 
 
-def shortened(text: str) -> str:
+def _shortened(text: str) -> str:
     """A description that Alertmanager takes."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 

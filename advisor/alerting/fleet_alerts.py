@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from urllib.parse import urlencode
 
-from advisor.alerting.alert import Alert, described, labels_of, one_line, shortened, valid
+from advisor.alerting.alert import Alert, description, labels_of, one_line, valid
 from advisor.alerting.schedule import AlertSchedule
 from advisor.contract.fleet import FleetFinding, FleetReport, Source
 from advisor.contract.links import Links
@@ -112,10 +112,9 @@ class FleetAlerts:
         why = rule.file.why if rule else ""
         details = ((label, blocks.plain(line)) for label, line in fleet.details(finding))
         lines = (*phrases.instructions(finding), *details)
-        description = "\n".join(described(lines, finding.evidence, why))
         return {
             "summary": one_line(f"{finding.summary or finding.rule} ({finding.server})"),
-            "description": shortened(description),
+            "description": description(lines, finding.evidence, why),
             **({} if finding.confidence is None else {"confidence": f"{finding.confidence:g}"}),
             "fingerprint": finding.fingerprint,
             "source": finding.source.value,
