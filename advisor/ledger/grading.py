@@ -66,7 +66,7 @@ def _stated_error(promise: Promise) -> float:
 
 def grade(
     outcome: Outcome,
-    before: Reading | None,
+    before: Reading,
     after: Reading,
     *,
     spared: Collection[Subject] = (),
@@ -76,14 +76,12 @@ def grade(
 
     Args:
         outcome: With its promise, if anybody promised anything.
-        before: What was measured before the change; None where too little was seen.
+        before: What was measured before the change.
         after: What was measured once the pool had settled.
         spared: Subjects that the change was for: their reads and waits are no harm.
         window_seconds: Length of a window that counts as one.
     """
     closed = partial(_closed, outcome, after.at)
-    if before is None:
-        return closed(Result.NOT_COMPARABLE, "too little was seen before the change")
     if before.server != after.server:
         return closed(Result.NOT_COMPARABLE, f"the server was {before.server}, and is {after.server} now")
     if reason := changed_work(before, after):

@@ -20,7 +20,7 @@ from advisor.ledger.entry import (
     key,
     outcome_id,
 )
-from advisor.ledger.grading import grade, measurable, promised_quantity
+from advisor.ledger.grading import measurable, promised_quantity
 from advisor.ledger.measurement import measured
 from advisor.ledger.reading import WINDOW_SECONDS, Reading, Subject, reading
 from advisor.ledger.settling import LIMIT
@@ -342,7 +342,7 @@ def _measured(ledger: Ledger, window: Window) -> Iterator[Outcome]:
         since = Window(tuple(snapshot for snapshot in window.snapshots if snapshot.at >= outcome.at) or (latest,))
         before = ledger.before.get(outcome.id)
         if before is None:
-            yield grade(outcome, None, Reading(began=latest.at, at=latest.at, seconds=(), work=(), measures=()))
+            yield outcome.ended("too little was seen before the change", latest.at)
         elif (news := measured(outcome, before, since, _spared(ledger, outcome), ledger.window_seconds)) is not None:
             yield news
 

@@ -57,7 +57,8 @@ async def test_an_outcome_is_shown_once_it_is_on_the_disk_and_nobody_waits_for_t
         go_on.set()
         await observing
         [outcome] = recorder.ledger.outcomes.values()
-        assert outcome.result is Result.NOT_COMPARABLE  # too little was seen before
+        assert outcome.result is Result.NOT_COMPARABLE
+        assert outcome.why == "too little was seen before the change"
         assert list(stored(tmp_path).outcomes.values()) == [outcome]
 
 

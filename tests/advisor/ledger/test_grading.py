@@ -161,10 +161,6 @@ def test_another_server_is_not_comparable() -> None:
     assert (outcome.result, outcome.others) == (Result.NOT_COMPARABLE, ())
 
 
-def test_too_little_before_the_change_is_not_comparable() -> None:
-    assert grade(_outcome(), None, _reading()).result is Result.NOT_COMPARABLE
-
-
 @pytest.mark.parametrize(
     ("stated", "noise", "after", "result", "error"),
     [
