@@ -146,17 +146,6 @@ Entry = Annotated[RememberedFinding | Outcome | Baseline, Field(discriminator="k
 ENTRY: TypeAdapter[Entry] = TypeAdapter(Entry)
 
 
-def key(entry: Entry) -> str:
-    """What names an entry: a later one with the same key replaces it."""
-    match entry:
-        case RememberedFinding():
-            return f"{entry.kind} {entry.fingerprint}"
-        case Outcome():
-            return f"{entry.kind} {entry.id}"
-        case Baseline():
-            return f"{entry.kind} {entry.of}"
-
-
 def outcome_id(at: float, changes: tuple[Changed, ...], fingerprint: str | None = None) -> str:
     """Sixteen hexadecimal digits: of the time, the settings and the finding that advised them."""
     text = json.dumps(

@@ -17,7 +17,6 @@ from advisor.ledger.entry import (
     Promise,
     RememberedFinding,
     Result,
-    key,
     outcome_id,
 )
 from advisor.ledger.grading import measurable, promised_quantity
@@ -85,9 +84,11 @@ class Ledger:
     @property
     def by_key(self) -> Mapping[str, Entry]:
         """The entries of which `of` makes the same ledger, by what names them."""
-        baselines = (Baseline(of=name, reading=reading) for name, reading in self.before.items())
-        entries: Iterable[Entry] = (*self.findings.values(), *self.outcomes.values(), *baselines)
-        return {key(entry): entry for entry in entries}
+        return {
+            **{f"found {name}": finding for name, finding in self.findings.items()},
+            **{f"outcome {name}": outcome for name, outcome in self.outcomes.items()},
+            **{f"baseline {name}": Baseline(of=name, reading=reading) for name, reading in self.before.items()},
+        }
 
     @property
     def open(self) -> tuple[Outcome, ...]:
