@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from advisor.contract.recommendation import Action, Change, tidy
-from advisor.contract.settings import SETTINGS, SettingValue
+from advisor.contract.settings import SETTINGS, SettingValue, json_value
 from advisor.contract.sql import literal, option
 from exporter.knowledge import BUGS, Consequence, NumberedBug
 from exporter.rows import number
@@ -87,13 +87,13 @@ def change_on(
         persist, undo = (f"SET PERSIST_ONLY {setting} = {_literal(after)}",), "PERSIST_ONLY"
     return Change(
         setting=setting,
-        from_=_tidy(before),
-        to=after if isinstance(after, str) else tidy(after),
+        from_=json_value(before),
+        to=json_value(after),
         dynamic=dynamic,
         apply=apply,
         rollback=(f"SET {undo} {setting} = {_literal(before)}",) if undo and before is not None else (),
         persist=persist,
-        config=f"{setting} = {option(after) if isinstance(after, str) else _tidy(after)}",
+        config=f"{setting} = {option(after) if isinstance(after, str) else tidy(after)}",
         via=BY_SERVICE[server.managed] if server.managed else BY_SQL if dynamic else BY_RESTART,
         note=" ".join([*notes, *_notes(server, setting, dynamic=dynamic)]),
     )
@@ -167,7 +167,3 @@ def _literal(value: SettingValue) -> str:
     if not isinstance(value, str):
         return str(tidy(value))
     return value if value in ("ON", "OFF") else literal(value)
-
-
-def _tidy(value: SettingValue | None) -> int | float | str | None:
-    return tidy(value) if isinstance(value, float | int) else value

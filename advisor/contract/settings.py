@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, overload
 
+from advisor.contract.recommendation import Number, tidy
 from advisor.contract.templates import exact_binary, value_text
 from exporter import knowledge
 from exporter.server import Server
@@ -124,6 +125,15 @@ class Setting:
 
 
 SETTINGS = {name: Setting(name, entry) for name, entry in knowledge.SETTINGS.items()}
+
+
+@overload
+def json_value(value: SettingValue) -> Number | str: ...
+@overload
+def json_value(value: SettingValue | None) -> Number | str | None: ...
+def json_value(value: SettingValue | None) -> Number | str | None:
+    """A setting's value as JSON and option files have it: whole numbers as integers."""
+    return value if value is None or isinstance(value, str) else tidy(value)
 
 
 def setting_text(setting: str, value: SettingValue | None) -> str:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from advisor.contract.changes import refuses
 from advisor.contract.recommendation import Evidence, tidy
+from advisor.contract.settings import json_value
 from advisor.contract.templates import value_text
 from advisor.contract.upgrade import Cause, NotForetold, OptionLine, UpgradeEffect, UpgradeStatement
 from advisor.facts.change_buffer import buffer_settings, buffered_work
 from advisor.models.change_buffer import Buffer, Changes, unbuffered_reads
-from advisor.upgrade.upgrade import Upgrade, shown
+from advisor.upgrade.upgrade import Upgrade
 
 BUFFERING, MAX_SIZE, IO_CAPACITY = (
     "innodb_change_buffering",
@@ -274,8 +275,8 @@ def _effects(
     of_setting = {
         "cause": cause,
         "name": setting,
-        "from_": shown(moved.before),
-        "to": shown(moved.after),
+        "from_": json_value(moved.before),
+        "to": json_value(moved.after),
         "unit": "pages per second",
         "model": model or "buffered changes",
         "pages_per_second": tidy(reads.more),
@@ -318,7 +319,7 @@ def _lines(upgrade: Upgrade, changes_per_read: float) -> Iterator[OptionLine]:
 
 
 def _line(upgrade: Upgrade, name: str, why: str) -> OptionLine:
-    return OptionLine(line=f"{name} = {shown(upgrade.value(name, after=False))}", reason=why)
+    return OptionLine(line=f"{name} = {json_value(upgrade.value(name, after=False))}", reason=why)
 
 
 def _buffer_after(upgrade: Upgrade) -> Buffer | None:

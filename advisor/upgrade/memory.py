@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from advisor.contract.recommendation import Evidence, tidy, tidy_or_none
-from advisor.contract.settings import SETTINGS
+from advisor.contract.settings import SETTINGS, json_value
 from advisor.contract.templates import binary
 from advisor.contract.upgrade import Cause, NotForetold, UpgradeEffect
 from advisor.facts.base import metric, ratio, status
 from advisor.facts.io import through_page_cache
-from advisor.upgrade.upgrade import Upgrade, shown
+from advisor.upgrade.upgrade import Upgrade
 
 LOG_BUFFER, FLUSH_METHOD, ADAPTIVE_HASH = (
     "innodb_log_buffer_size",
@@ -83,7 +83,7 @@ def _temporary_tables(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]
         yield UpgradeEffect(
             cause=Cause.DEFAULT if ram.before is not None else Cause.BEHAVIOUR,
             name=TEMPTABLE_RAM,
-            from_=shown(ram.before),
+            from_=json_value(ram.before),
             to=tidy(ram.after),
             summary=f"Internal temporary tables take up to {binary(ram.after)} of memory together, beside the pool",
             quantity="most bytes of internal temporary tables in memory",
@@ -97,8 +97,8 @@ def _temporary_tables(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]
         )
     if mmap is not None and mmap.moves:
         yield NotForetold(
-            what=f"temporary tables that {TEMPTABLE_MMAP} = {shown(mmap.after)} moves from mapped files into InnoDB's"
-            " temporary tablespace, where they take pages of the pool and are written",
+            what=f"temporary tables that {TEMPTABLE_MMAP} = {json_value(mmap.after)} moves from mapped files into"
+            " InnoDB's temporary tablespace, where they take pages of the pool and are written",
             reason="how much internal temporary tables take is not recorded",
             cure="SELECT * FROM performance_schema.memory_summary_global_by_event_name WHERE event_name ="
             " 'memory/temptable/physical_disk' shows today's most",
@@ -122,8 +122,8 @@ def _adaptive_hash(upgrade: Upgrade) -> Iterator[UpgradeEffect]:
     yield UpgradeEffect(
         cause=Cause.DEFAULT,
         name=ADAPTIVE_HASH,
-        from_=shown(setting.before),
-        to=shown(setting.after),
+        from_=json_value(setting.before),
+        to=json_value(setting.after),
         summary=f"{100.0 * searches / (searches + descents):.0f} % of the searches found their page by the adaptive"
         " hash index; they then descend the tree: more page requests for the same work, no more reads. Its pages are"
         " free",
@@ -161,8 +161,8 @@ def _page_cache(upgrade: Upgrade) -> Iterator[UpgradeEffect]:
     yield UpgradeEffect(
         cause=Cause.DEFAULT,
         name=FLUSH_METHOD,
-        from_=shown(setting.before),
-        to=shown(setting.after),
+        from_=json_value(setting.before),
+        to=json_value(setting.after),
         summary="Data files are no longer read through the page cache: the pages that it answers today are read from"
         " the disk. Its memory is free for a larger innodb_buffer_pool_size",
         evidence=tuple(evidence),

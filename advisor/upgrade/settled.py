@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from advisor.contract.recommendation import Recommendation, tidy
-from advisor.contract.settings import SettingValue, setting_text
+from advisor.contract.recommendation import Recommendation
+from advisor.contract.settings import json_value, setting_text
 from advisor.contract.templates import FactValue
 from advisor.contract.upgrade import SettledAdvice
 from advisor.rules.check import Rule
@@ -60,15 +60,15 @@ def _refuted(rule: Rule, upgrade: Upgrade) -> str | None:
         holds = _value(rule, text, values)
         if holds is None or holds is wanted:
             continue
-        moved = [name for name in _settings_in(rule, text) if name in upgrade.settings and upgrade.settings[name].moves]
-        if moved:
-            values_then = ((name, upgrade.settings[name].after) for name in moved)
-            return f"{', '.join(f'{name} becomes {_shown(name, value)}' for name, value in values_then)} by itself"
+        settings = [upgrade.settings[name] for name in _settings_in(rule, text) if name in upgrade.settings]
+        becomes = [
+            f"{setting.name} becomes {setting_text(setting.name, json_value(setting.after))}"
+            for setting in settings
+            if setting.moves
+        ]
+        if becomes:
+            return f"{', '.join(becomes)} by itself"
     return None
-
-
-def _shown(name: str, value: SettingValue | None) -> str:
-    return setting_text(name, tidy(value) if isinstance(value, float) else value)
 
 
 def _value(rule: Rule, text: str, values: dict[str, FactValue | None]) -> FactValue | None:

@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from advisor.contract.recommendation import Number, tidy
 from advisor.contract.settings import SettingValue
 from advisor.facts import Facts
 from advisor.observe.window import Window
 from advisor.pool.model import PoolModel
 from exporter.server import Server
-
-
-def shown(value: SettingValue | None) -> Number | str | None:
-    """A setting's value as the forecast's JSON has it."""
-    return tidy(value) if isinstance(value, float) else value
 
 
 @dataclass(frozen=True, slots=True)

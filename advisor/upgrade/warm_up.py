@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 
 from advisor.contract.recommendation import Evidence, tidy, tidy_or_none
+from advisor.contract.settings import json_value
 from advisor.contract.templates import duration
 from advisor.contract.upgrade import Cause, NotForetold, OptionLine, UpgradeEffect
 from advisor.pool.dump import DUMP_PCT, IO_CAPACITY, SWITCHES, THROTTLED, DumpLoad
-from advisor.upgrade.upgrade import Upgrade, shown
+from advisor.upgrade.upgrade import Upgrade
 
 _MANUAL = "https://dev.mysql.com/doc/refman/8.4/en/innodb-preload-buffer-pool.html"
 
@@ -62,8 +63,8 @@ def _kept(
     yield UpgradeEffect(
         cause=Cause.DEFAULT,
         name=name,
-        from_=shown(setting.before),
-        to=shown(setting.after),
+        from_=json_value(setting.before),
+        to=json_value(setting.after),
         summary=f"A restart brings back {100.0 * after.share:.0f} % of the pool from a dump, and"
         f" {100.0 * before.share:.0f} % today",
         evidence=(
@@ -114,8 +115,8 @@ def _loaded(
     yield UpgradeEffect(
         cause=Cause.DEFAULT if before.pages_per_second and throttled else Cause.BEHAVIOUR,
         name=IO_CAPACITY if before.pages_per_second and throttled else THROTTLED,
-        from_=shown(setting.before),
-        to=shown(setting.after),
+        from_=json_value(setting.before),
+        to=json_value(setting.after),
         summary=f"After a restart the load of the dump reads {speed} beside writes"
         + ("" if then is None else f": {duration(then)}")
         + today,

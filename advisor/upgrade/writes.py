@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from advisor.contract.recommendation import Evidence, tidy
-from advisor.contract.settings import SETTINGS
+from advisor.contract.settings import SETTINGS, json_value
 from advisor.contract.templates import binary
 from advisor.contract.upgrade import Cause, NotForetold, OptionLine, UpgradeEffect
 from advisor.facts.base import metric, ratio, status
-from advisor.upgrade.upgrade import Upgrade, shown
+from advisor.upgrade.upgrade import Upgrade
 from exporter.collectors.innodb_metrics import INNODB_METRICS
 
 _POOLS = "information_schema.INNODB_BUFFER_POOL_STATS"
@@ -160,14 +160,14 @@ def writes(upgrade: Upgrade) -> Iterator[UpgradeEffect | NotForetold]:
             continue
         hdd = of_writes.hdd and upgrade.facts.machine.storage == "hdd"
         keep = OptionLine(
-            line=f"{setting.name} = {shown(setting.before)}", reason="a hard disk writes neighbours in one go"
+            line=f"{setting.name} = {json_value(setting.before)}", reason="a hard disk writes neighbours in one go"
         )
         yield UpgradeEffect(
             cause=Cause.DEFAULT,
             name=setting.name,
-            from_=shown(setting.before),
-            to=shown(setting.after),
-            summary=of_writes.summary.format(before=shown(setting.before), after=shown(setting.after)),
+            from_=json_value(setting.before),
+            to=json_value(setting.after),
+            summary=of_writes.summary.format(before=json_value(setting.before), after=json_value(setting.after)),
             evidence=(evidence, *_history(upgrade, of_writes)),
             better=False if hdd else None,
             keep=(keep,) if hdd else (),
