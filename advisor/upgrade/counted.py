@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from advisor.facts import ScanFacts
-from advisor.facts.base import counts_of, ratio
+from advisor.facts.base import counts_of, file_reads, ratio
 from advisor.facts.counts import CountFacts
 from advisor.observe.window import Window
 from advisor.pool.scanned import ScannedPool
@@ -89,9 +89,9 @@ def pool_after(upgrade: Upgrade, today: ScannedPool, moved: Mapping[str, MovedCo
     """
     settings = {}
     for name in SETTINGS_OF_MODEL:
-        forecast = upgrade.settings.get(name)
-        value = None if forecast is None else forecast.before if forecast.after is None else forecast.after
-        if isinstance(value, float):
+        after, before = (upgrade.number(name, after=later) for later in (True, False))
+        value = before if after is None else after
+        if value is not None:
             settings[name] = value
     if upgrade.after.parallel_read:
         settings.setdefault(READERS, _LEAST_READERS)
@@ -124,6 +124,12 @@ def begins(window: Window, pool: ScannedPool, moved: Mapping[str, MovedCount]) -
     return sorted(begun) if len(begun) <= _MOST_BEGINS else []
 
 
+def page_seconds(window: Window, table: Table) -> float | None:
+    """Time that a read of a page of a table's file took in the window; None where none was read."""
+    waited = window.growth(lambda s: s[TABLE_FILES], table, lambda file: file.seconds)
+    return ratio(waited, file_reads(window, table))
+
+
 def _counted_only(window: Window, scan: ScanFacts) -> bool:
     counts = counts_of(window, Table(scan.schema, scan.table)) or 0.0
     return _ALL * (scan.passes or 0.0) <= counts
@@ -131,10 +137,9 @@ def _counted_only(window: Window, scan: ScanFacts) -> bool:
 
 def _instances(upgrade: Upgrade, today: ScannedPool) -> int:
     """Pool instances after the upgrade; as today where the server computes them from what is not known."""
-    forecast = upgrade.settings.get(_INSTANCES)
-    value = None if forecast is None else forecast.after
-    if isinstance(value, float):
-        return int(value)
+    instances = upgrade.number(_INSTANCES, after=True)
+    if instances is not None:
+        return int(instances)
     return 1 if upgrade.after.mariadb else today.pool.instances
 
 
@@ -156,8 +161,7 @@ def _without(scan: ScanFacts, moved: MovedCount) -> ScanFacts | None:
 def _scan_of(window: Window, moved: MovedCount) -> ScanFacts:
     """The counts of a table as scans of their new index, of which nothing has been read yet."""
     table, pages = moved.table, moved.pages[1]
-    waited = window.growth(lambda s: s[TABLE_FILES], table, lambda file: file.seconds)
-    page_seconds = ratio(waited, window.growth(lambda s: s[TABLE_FILES], table, lambda file: file.reads))
+    read_seconds = page_seconds(window, table)
     sizes = window.latest[INDEX_SIZES]
     leaf_pages = {index.index: size.leaf_pages for index, size in (sizes.of(table) if sizes else {}).items()}
     return ScanFacts(
@@ -168,7 +172,7 @@ def _scan_of(window: Window, moved: MovedCount) -> ScanFacts:
         leaf_pages=leaf_pages.get(moved.indexes[1]),
         passes=moved.counts,
         counts=moved.counts if moved.to_clustered else 0.0,
-        read_seconds=None if page_seconds is None else page_seconds * pages,
+        read_seconds=None if read_seconds is None else read_seconds * pages,
         passes_per_hour=ratio(moved.counts * 3600.0, window.seconds),
         pages_read=0.0,
         pages_read_last_pass=0.0,

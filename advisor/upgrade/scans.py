@@ -14,8 +14,8 @@ from functools import cached_property
 
 from advisor.contract.recommendation import Evidence, tidy
 from advisor.contract.upgrade import Cause, NotForetold, OptionLine, UpgradeEffect
-from advisor.facts.base import ratio
-from advisor.observe.window import Window
+from advisor.facts import ScanFacts
+from advisor.facts.base import file_reads, ratio
 from advisor.pool.curve import PoolSize
 from advisor.pool.errors import Unanswerable
 from advisor.pool.estimate import Reads
@@ -24,12 +24,13 @@ from advisor.pool.scanned import ScannedPool
 from advisor.pool.settings import POOL_SIZE, SETTINGS_OF_MODEL
 from advisor.pool.tables import GROWTH, table_name
 from advisor.pool.trials import EXACT, ROUGH, WORTHWHILE
-from advisor.upgrade.counted import CLUSTERED, READERS, MovedCount, begins, moved_counts, pool_after
+from advisor.upgrade.counted import CLUSTERED, READERS, MovedCount, begins, moved_counts, page_seconds, pool_after
 from advisor.upgrade.upgrade import Upgrade
 from exporter import knowledge
 from exporter.collectors.count_statements import COUNT_STATEMENTS
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.table_files import TABLE_FILES
+from exporter.snapshot import Table
 
 _NEVER_PROMOTES, _FREE_LIST = "scan_never_promotes", "free_list_kept"
 _INSTANCES, _PCT = "innodb_buffer_pool_instances", "innodb_old_blocks_pct"
@@ -282,7 +283,7 @@ def _of_table(reads: ReadsAfterUpgrade, table: str) -> Iterator[UpgradeEffect]:
         to=to,
         subject=scan.subject,
         summary=_summary(reads, table, now, then),
-        evidence=tuple(_evidence(reads, table, then)),
+        evidence=tuple(_evidence(reads, scan, then)),
         quantity="pages read per count" if moved or scan.counts else "pages read per pass",
         unit="pages",
         now=None if now is None else round(now),
@@ -342,8 +343,9 @@ def _cause(reads: ReadsAfterUpgrade, table: str) -> tuple[str, str | float | Non
     return setting.name, setting.before, setting.after
 
 
-def _evidence(reads: ReadsAfterUpgrade, table: str, then: float) -> Iterator[Evidence]:
-    moved, window = reads.moved.get(table), reads.upgrade.window
+def _evidence(reads: ReadsAfterUpgrade, scan: ScanFacts, then: float) -> Iterator[Evidence]:
+    table, window = table_name(scan), reads.upgrade.window
+    moved = reads.moved.get(table)
     if moved is not None:
         per_hour = ratio(moved.counts * 3600.0, window.seconds) or 0.0
         yield Evidence(name="counts per hour", value=tidy(round(per_hour, 1)), source="count_statements")
@@ -356,24 +358,15 @@ def _evidence(reads: ReadsAfterUpgrade, table: str, then: float) -> Iterator[Evi
     enough = reads.enough_bytes if table == reads.tables[0] and reads.more(table) > 0.0 else None
     if enough is not None:
         yield Evidence(name="size of a pool that holds all that is scanned", value=enough, unit="bytes", source="lru")
-    seconds = _page_seconds(window, table)
-    if seconds is not None and then >= 1.0:
+    of_table = Table(scan.schema, scan.table)
+    seconds, timed = page_seconds(window, of_table), file_reads(window, of_table) or 0.0
+    if seconds is not None and timed >= _LIMITS.timed and then >= 1.0:
         yield Evidence(
             name="time to read them one after the other",
             value=tidy(round(then * seconds, 2)),
             unit="seconds",
             source=TABLE_FILES.name,
         )
-
-
-def _page_seconds(window: Window, table: str) -> float | None:
-    """Time that a read of a page of a table took in the window; None where it was hardly read."""
-    file = next((file for file in window.latest[TABLE_FILES] or () if f"{file.schema}.{file.table}" == table), None)
-    if file is None:
-        return None
-    reads = window.growth(lambda s: s[TABLE_FILES], file, lambda f: f.reads)
-    waited = window.growth(lambda s: s[TABLE_FILES], file, lambda f: f.seconds)
-    return ratio(waited, reads) if reads is not None and reads >= _LIMITS.timed else None
 
 
 def _of_lookups(reads: ReadsAfterUpgrade) -> Iterator[UpgradeEffect]:
