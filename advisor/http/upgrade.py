@@ -20,7 +20,7 @@ from advisor.pool.fitting import Loads
 from advisor.render import html
 from advisor.render import upgrade as documents
 from advisor.upgrade.forecast import forecast
-from advisor.upgrade.releases import releases
+from advisor.upgrade.target import releases
 
 MODEL_SECONDS = 30.0
 """CPU time for the model of the pool: half of what a question may take. What it leaves out is named."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from advisor.contract.upgrade import Cause, OptionLine, UpgradeEffect
+from advisor.contract.upgrade import Cause, NotForetold, OptionLine, UpgradeEffect
 from advisor.facts.base import ratio, status
+from advisor.pool.tables import table_name
 from advisor.upgrade.upgrade import Upgrade
 from advisor.upgrade.writes import CHECKPOINT_AGE, PAGES_WRITTEN, Observation
 from exporter.knowledge import BEHAVIOURS
@@ -92,6 +93,8 @@ CHANGES = (
         summary="The doublewrite buffer leaves the system tablespace for files of its own, beside the data",
     ),
 )
+OF_PLANS = ("row_constructor_ranges", "hash_join", "plans_by_time")
+"""Behaviours that decide whether a statement scans a table; no model knows which statements."""
 
 
 def behaviours(upgrade: Upgrade) -> Iterator[UpgradeEffect]:
@@ -108,3 +111,15 @@ def behaviours(upgrade: Upgrade) -> Iterator[UpgradeEffect]:
                 keep=change.keep,
                 references=BEHAVIOURS[change.name].references,
             )
+
+
+def plans(upgrade: Upgrade) -> Iterator[NotForetold]:
+    """That scanned tables may be read by another plan."""
+    gained = [BEHAVIOURS[name].what for name in OF_PLANS if upgrade.gains(name)]
+    scanned = list(dict.fromkeys(map(table_name, upgrade.facts.lists["scans"])))
+    if gained and scanned:
+        yield NotForetold(
+            what=f"whether statements still scan {', '.join(scanned)}, and the pages that they read",
+            reason=f"the optimizer changes. {' '.join(gained)}",
+            cure="run EXPLAIN of the statements on a server of the new version that has the same data",
+        )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from advisor.contract.recommendation import Number, Recommendation, tidy
-from advisor.contract.settings import SETTINGS, SettingValue
+from advisor.contract.recommendation import Recommendation
+from advisor.contract.settings import SETTINGS, json_value
 from advisor.contract.upgrade import (
     Blocker,
     MovedDefault,
@@ -15,20 +15,28 @@ from advisor.contract.upgrade import (
     OptionLine,
     UpgradeEffect,
     UpgradeForecast,
-    UpgradeStatement,
 )
 from advisor.facts import facts
 from advisor.observe.window import Window
 from advisor.pool.fitting import Loads
 from advisor.pool.model import PoolModel
 from advisor.rules.check import Rule
+from advisor.upgrade.behaviours import behaviours, plans
+from advisor.upgrade.change_buffer import change_buffer
 from advisor.upgrade.defaults import settings_of
-from advisor.upgrade.effects import EFFECTS, Effects
-from advisor.upgrade.known_bugs import bugs_on_the_way
+from advisor.upgrade.index_builds import index_builds
+from advisor.upgrade.memory import memory
 from advisor.upgrade.options import blockers, configured
+from advisor.upgrade.scans import scans
 from advisor.upgrade.settled import settled
-from advisor.upgrade.target import assumptions, target
+from advisor.upgrade.target import assumptions, bugs_on_the_way, target
 from advisor.upgrade.upgrade import Upgrade
+from advisor.upgrade.warm_up import warm_up
+from advisor.upgrade.writes import writes
+
+Effects = Callable[[Upgrade], Iterator[UpgradeEffect | NotForetold]]
+EFFECTS: tuple[Effects, ...] = (behaviours, change_buffer, index_builds, memory, plans, scans, warm_up, writes)
+"""In no order: the forecast sorts what they say by pages a second."""
 
 
 def forecast(
@@ -87,8 +95,8 @@ def forecast(
         settled=tuple(settled(upgrade, findings, rules)),
         other_changes=tuple(_others(upgrade, ordered)),
         option_file=tuple(_option_file(stops, ordered)),
-        before=_statements(statement for effect in ordered for statement in effect.before),
-        after=_statements(statement for effect in ordered for statement in effect.after),
+        before=tuple(dict.fromkeys(statement for effect in ordered for statement in effect.before)),
+        after=tuple(dict.fromkeys(statement for effect in ordered for statement in effect.after)),
         not_foretold=tuple(dict.fromkeys(unknown)),
     )
 
@@ -109,7 +117,7 @@ def _others(upgrade: Upgrade, effects: Sequence[UpgradeEffect]) -> Iterator[Move
     for setting in upgrade.settings.values():
         if setting.moves and setting.at_default is not False and setting.name not in judged:
             assert setting.before is not None and setting.after is not None  # noqa: S101, PT018 - it moves
-            yield MovedDefault(setting=setting.name, from_=_shown(setting.before), to=_shown(setting.after))
+            yield MovedDefault(setting=setting.name, from_=json_value(setting.before), to=json_value(setting.after))
 
 
 def _not_computed(upgrade: Upgrade) -> Iterator[NotForetold]:
@@ -130,10 +138,6 @@ def _not_computed(upgrade: Upgrade) -> Iterator[NotForetold]:
         )
 
 
-def _shown(value: SettingValue) -> Number | str:
-    return value if isinstance(value, str) else tidy(value)
-
-
 def option(line: OptionLine) -> str:
     """The name of the option that a line sets."""
     return line.line.partition("=")[0].strip()
@@ -148,15 +152,6 @@ def _option_file(stops: Iterable[Blocker], effects: Iterable[UpgradeEffect]) -> 
         if first.line == line.line:
             lines[option(line)] = first.model_copy(update={"reason": _joined(first.reason, line.reason)})
     yield from lines.values()
-
-
-def _statements(statements: Iterable[UpgradeStatement]) -> tuple[UpgradeStatement, ...]:
-    """Each statement once, with all of its reasons."""
-    by_sql: dict[str, UpgradeStatement] = {}
-    for statement in statements:
-        first = by_sql.setdefault(statement.sql, statement)
-        by_sql[statement.sql] = first.model_copy(update={"reason": _joined(first.reason, statement.reason)})
-    return tuple(by_sql.values())
 
 
 def _joined(reasons: str, reason: str) -> str:

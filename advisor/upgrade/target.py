@@ -1,11 +1,13 @@
-"""The server after the upgrade: the same server with another version. Pure."""
+"""The server after the upgrade, the same with another version, and the versions to choose from. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
+from advisor.contract.changes import fix_of
 from exporter import knowledge
 from exporter.server import Server, Version, parse_version
 
@@ -68,6 +70,26 @@ def series_after(server: Server) -> tuple[str, ...]:
     return tuple(series for series in knowledge.SERIES[server.family] if parse_version(series)[:2] >= own)
 
 
+def releases(server: Server) -> Mapping[str, tuple[str, ...]]:
+    """By version, oldest first, the settings and behaviours that change with it.
+
+    They are the series after the server's own, and the releases in between that knowledge.toml names.
+    """
+    by_name = [*_by_version()]
+    versions = {parse_version(series) for series in series_after(server)}
+    for _, values in by_name:
+        versions |= {floor for floor, _ in (values.mariadb if server.mariadb else values.mysql)}
+    changes: dict[str, tuple[str, ...]] = {}
+    before = server.version
+    for version in sorted(version for version in versions if version > server.version):
+        names = (
+            name for name, values in by_name if values.on(server.family, version) != values.on(server.family, before)
+        )
+        changes[_text(version)] = tuple(dict.fromkeys(names))
+        before = version
+    return changes
+
+
 def assumptions(before: Server, after: Server) -> tuple[str, ...]:
     """What the forecast for ``after`` takes for granted, a sentence each, without full stops."""
     sentences = []
@@ -82,6 +104,29 @@ def assumptions(before: Server, after: Server) -> tuple[str, ...]:
             f"This is the forecast for its end, {after.version_text}"
         )
     return tuple(sentences)
+
+
+def bugs_on_the_way(before: Server, after: Server) -> Iterator[str]:
+    """The bugs of either version that an upgrade meets, a sentence each, without full stops."""
+    for name, bug in knowledge.UPGRADE_BUGS.items():
+        server = before if bug.version == "old" else after
+        loses = bug.loses is None or (before.has(bug.loses) and not after.has(bug.loses))
+        if server.has(name) and loses:
+            yield f"{bug.what.rstrip('.')} ({bug.bug} of {server.version_text}; {fix_of(bug, server)})"
+
+
+def _by_version() -> Iterator[tuple[str, knowledge.ByVersion[Any]]]:
+    for name, entry in knowledge.SETTINGS.items():
+        yield name, entry.exists
+        yield name, entry.default
+    for name, behaviour in knowledge.BEHAVIOURS.items():
+        if name not in knowledge.BUGS:
+            yield name, behaviour.on
+
+
+def _text(version: Version) -> str:
+    """``8.4.0`` as 8.4: a series stands for its newest patch, which is what people upgrade to."""
+    return ".".join(map(str, version if version[2] else version[:2]))
 
 
 def _require_family(server: Server, version: Version, words: str) -> None:

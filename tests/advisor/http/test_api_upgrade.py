@@ -10,7 +10,7 @@ from advisor.contract.upgrade import UpgradeForecast
 from advisor.render import text
 from advisor.render import upgrade as documents
 from advisor.render.markdown import markdown
-from advisor.upgrade.releases import releases
+from advisor.upgrade.target import releases
 from tests.advisor.building import capture, captured
 from tests.advisor.http.test_api_people import BROWSER
 from tests.advisor.in_process import InProcess

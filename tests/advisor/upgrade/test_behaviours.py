@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from advisor.upgrade.behaviours import CHANGES, behaviours
+from advisor.upgrade.behaviours import CHANGES, behaviours, plans
 from exporter.knowledge import BEHAVIOURS
 from tests.advisor.upgrade.upgrades import said, upgrade_of
+
+SCAN = "mysql-5.6/repeated-scan"
 
 
 @pytest.mark.parametrize(
@@ -32,3 +34,22 @@ def test_what_concerns_the_workload_is_said(recording: str, version: str, to: st
 
 def test_every_change_is_of_a_known_behaviour() -> None:
     assert {change.name for change in CHANGES} <= BEHAVIOURS.keys()
+
+
+@pytest.mark.parametrize(
+    ("capture", "to", "of"),
+    [
+        (SCAN, "5.7.44", "(a, b) IN"),
+        ("mysql-5.7/repeated-scan", "9.7.4", "inner table once"),
+        ("mariadb-10.11/repeated-scan", "11.8.9", "costs are times"),
+    ],
+)
+def test_another_optimizer_may_not_scan_what_is_scanned(capture: str, to: str, of: str) -> None:
+    [said] = plans(upgrade_of(capture, to))
+    assert said.what.startswith("whether statements still scan shop.orders")
+    assert of in said.reason
+
+
+@pytest.mark.parametrize(("capture", "to"), [("mysql-8.0/repeated-scan", "9.7.4"), ("mysql-5.6/idle", "9.7.4")])
+def test_nothing_is_said_of_the_same_optimizer_or_without_a_scan(capture: str, to: str) -> None:
+    assert list(plans(upgrade_of(capture, to))) == []

@@ -13,8 +13,7 @@ from advisor.observe.window import Window
 from advisor.render import text
 from advisor.render import upgrade as documents
 from advisor.upgrade.forecast import forecast
-from advisor.upgrade.releases import releases
-from advisor.upgrade.target import UpgradeRefused
+from advisor.upgrade.target import UpgradeRefused, releases
 from advisor.upgrade.upgrade import Upgrade
 from exporter.collectors.machine import MACHINE
 from tests.advisor.building import captured
@@ -130,3 +129,8 @@ def test_defaults_that_the_machine_decides_are_not_known_without_it() -> None:
     assert "innodb_read_io_threads" in spot.what
     assert spot.cure is not None
     assert "--cores" in spot.cure
+
+
+def test_a_forecast_warns_of_known_bugs() -> None:
+    warnings = forecast(captured("mysql-8.0/idle"), "8.4.1").warnings
+    assert any("MySQL bug 115517" in warning for warning in warnings)

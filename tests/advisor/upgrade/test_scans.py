@@ -12,17 +12,14 @@ from advisor.contract.upgrade import Cause, NotForetold, UpgradeEffect
 from advisor.facts import facts
 from advisor.observe.window import Window
 from advisor.pool.errors import Unanswerable
-from advisor.pool.model import PoolModel
 from advisor.pool.tables import last_pass, tables_in_model
-from advisor.upgrade.defaults import settings_of
 from advisor.upgrade.scans import ReadsAfterUpgrade, scans
-from advisor.upgrade.target import target
-from advisor.upgrade.upgrade import Upgrade
 from exporter.collectors.count_statements import COUNT_STATEMENTS
 from exporter.collectors.variables import VARIABLES
 from exporter.server import parse_version
 from tests.advisor.building import REPOSITORY, captured
 from tests.advisor.facts.capture_facts import shown
+from tests.advisor.upgrade.upgrades import upgrade_of
 
 CAPTURES = REPOSITORY / "tests" / "captures"
 SEED_1, CLUSTERED_97 = "mysql-5.6/seed-001-counts", "mysql-9.7/seed-001-counts-clustered"
@@ -31,13 +28,6 @@ WITHIN = 0.2
 """Share of the measured pages: the bound of the issue, where the interval is not wider."""
 FEW = 64
 """Pages of a pass that are the catalogue's, or the unused rest of an extent."""
-
-
-def upgrade_of(window: Window, to: str) -> Upgrade:
-    known, before = facts(window), window.latest.server
-    after = target(before, to)
-    settings = settings_of(window, after, None)
-    return Upgrade(window, known, PoolModel(window, known), before, after, settings)
 
 
 def effects(window: Window, to: str) -> dict[str, UpgradeEffect]:
@@ -204,7 +194,7 @@ def per_pass(name: str) -> dict[str, float]:
 def foretold(before: str, after: str, to: str) -> Iterator[tuple[str, float, tuple[float, float, float]]]:
     """Each table that is scanned on both: what a scan read after it, and what was foretold from before alone."""
     try:
-        reads = ReadsAfterUpgrade.of(upgrade_of(captured(before), to))
+        reads = ReadsAfterUpgrade.of(upgrade_of(before, to))
     except Unanswerable:
         return
     for table, measured in per_pass(after).items():

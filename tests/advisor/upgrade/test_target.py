@@ -6,8 +6,11 @@ import pickle
 
 import pytest
 
-from advisor.upgrade.target import UpgradeRefused, assumptions, series_after, target
+from advisor.upgrade.target import UpgradeRefused, assumptions, bugs_on_the_way, series_after, target
 from exporter.server import Server, Version, identify
+
+TABLES, ROUTINES = "MySQL bug 115517", "MySQL bug 118101"
+NO_FIX = "no release is known to fix it"
 
 
 def server(version: str, **variables: str) -> Server:
@@ -100,3 +103,19 @@ def test_a_newer_series_is_assumed_to_be_like_the_last_one() -> None:
 def test_the_choice_begins_with_the_servers_own_series() -> None:
     assert series_after(server("9.5.0")) == ("9.5", "9.6", "9.7")
     assert series_after(server("11.8.2-MariaDB"))[:2] == ("11.8", "12.0")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "bugs"),
+    [
+        ("8.0.36", "8.0.38", [f"{TABLES} of 8.0.38; fixed in 8.0.39", f"{ROUTINES} of 8.0.38; {NO_FIX}"]),
+        ("8.0.36", "8.4.6", [f"{ROUTINES} of 8.4.6; {NO_FIX}"]),
+        ("5.7.44", "8.0.36", []),
+        ("10.5.18-MariaDB", "11.8.9-MariaDB", ["MDEV-30009 of 10.5.18-MariaDB; fixed in 10.5.19"]),
+        ("10.5.18-MariaDB", "10.11.18-MariaDB", []),
+        ("10.11.18-MariaDB", "11.8.9-MariaDB", []),
+    ],
+)  # fmt: skip
+def test_the_bugs_of_both_versions_are_named(before: str, after: str, bugs: list[str]) -> None:
+    sentences = list(bugs_on_the_way(server(before), server(after)))
+    assert [sentence.rpartition("(")[2].removesuffix(")") for sentence in sentences] == bugs

@@ -10,7 +10,7 @@ from advisor.contract.upgrade import NotForetold, UpgradeEffect
 from advisor.observe.window import Window
 from advisor.pool.model import PoolModel
 from advisor.upgrade.defaults import settings_of
-from advisor.upgrade.effects import Effects
+from advisor.upgrade.forecast import Effects
 from advisor.upgrade.target import target
 from advisor.upgrade.upgrade import Upgrade
 from tests.advisor.building import captured
