@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from pydantic import Field
 
 from advisor.contract.recommendation import Frozen, Number, tidy
 from advisor.observe.window import Window
 from exporter.collectors.builds import BUILDS, Building, Builds
-from exporter.collectors.index_sizes import INDEX_SIZES, IndexSize
+from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.collectors.status import STATUS
-from exporter.snapshot import Index, Snapshot, Table
+from exporter.snapshot import Snapshot, Table
 
 _PROGRESS = "innodb_onlineddl_pct_progress"
 """MariaDB's, in hundredths of a percent; 0 while nothing is built. Seen on 11.8: 20 % at a third of the time, 33 to
 40 % at two thirds, 78 % at 85 %."""
-_STAGES: Mapping[str, tuple[float, float, float, float]] = MappingProxyType(
-    {
-        "read PK and internal sort": (0.0, 2.0, 0.0, 0.23),
-        "merge sort": (2.0, 3.0, 0.23, 0.63),
-        "insert": (3.0, 4.0, 0.63, 0.82),
-        "flush": (4.0, 5.0, 0.82, 0.97),
-        "log apply index": (4.0, 5.0, 0.82, 0.97),
-        "log apply table": (4.0, 5.0, 0.82, 0.97),
-        "end": (5.0, 6.0, 0.97, 1.0),
-    }
-)
+_STAGES: Mapping[str, tuple[float, float, float, float]] = {
+    "read PK and internal sort": (0.0, 2.0, 0.0, 0.23),
+    "merge sort": (2.0, 3.0, 0.23, 0.63),
+    "insert": (3.0, 4.0, 0.63, 0.82),
+    "flush": (4.0, 5.0, 0.82, 0.97),
+    "log apply index": (4.0, 5.0, 0.82, 0.97),
+    "log apply table": (4.0, 5.0, 0.82, 0.97),
+    "end": (5.0, 6.0, 0.97, 1.0),
+}
 """MySQL's stages: work from and to, for each index in leaf pages of the clustered one, and the share of the time that
 has passed then. The server's own estimate reaches 100 % within a fifth of the time where two indexes are built at once.
 Six builds on 9.7.4, of one to three indexes and of a whole table, in the pool and read from disk, read until 0.16 to
@@ -133,10 +130,6 @@ def _unit(snapshot: Snapshot, building: Building) -> float | None:
     if building.table is None or building.indexes is None:
         return None
     sizes = snapshot[INDEX_SIZES]
-    own = _of_table({} if sizes is None else sizes.sizes, building.table)
+    own = {} if sizes is None else sizes.of(building.table)
     leaves = next((size.leaf_pages for index, size in own.items() if index.clustered), 0)
     return float(leaves * (building.indexes or len(own))) or None
-
-
-def _of_table(sizes: Mapping[Index, IndexSize], table: Table) -> dict[Index, IndexSize]:
-    return {index: size for index, size in sizes.items() if (index.schema, index.table) == (table.schema, table.table)}

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from advisor.contract.recommendation import Frozen, Number, tidy_or_none
 from advisor.facts import ScanFacts
-from advisor.facts.base import ratio
+from advisor.facts.base import file_reads, ratio
 from advisor.observe.window import Window
 from advisor.overview.residents import is_complete, resident_pages
 from exporter.collectors.count_statements import COUNT_STATEMENTS
@@ -64,11 +64,10 @@ def tables(window: Window, scans: Sequence[ScanFacts]) -> tuple[tuple[TableOverv
         return None, None
     pages, leaves, resident = Counter[Table](), Counter[Table](), Counter[Table]()
     for index, size in ({} if sizes is None else sizes.sizes).items():
-        table = Table(index.schema, index.table)
-        pages[table] += size.pages
-        leaves[table] += size.leaf_pages
+        pages[index.of_table] += size.pages
+        leaves[index.of_table] += size.leaf_pages
     for index, count in (resident_pages(latest) or {}).items():
-        resident[Table(index.schema, index.table)] += count
+        resident[index.of_table] += count
     scan = {Table(facts.schema, facts.table): facts for facts in scans}
     grown = _grown(window)
 
@@ -81,12 +80,13 @@ def tables(window: Window, scans: Sequence[ScanFacts]) -> tuple[tuple[TableOverv
     # Where the server names only some indexes, a table without a count may be in the pool.
     missing = 0 if is_complete(latest) else None
     shown = tuple(
-        _table(window, table, scan.get(table)).model_copy(
-            update={
-                "pages": pages.get(table),
-                "leaf_pages": leaves.get(table),
-                "resident_pages": resident.get(table, missing),
-            }
+        _table(
+            window,
+            table,
+            scan.get(table),
+            pages=pages.get(table),
+            leaves=leaves.get(table),
+            resident=resident.get(table, missing),
         )
         for table in heapq.nsmallest(MOST_TABLES, known, key=rank)
     )
@@ -100,11 +100,11 @@ def _grown(window: Window) -> Mapping[Table, int]:
     return {} if first is None or last is None else reads_since(first, last)
 
 
-def _table(window: Window, table: Table, scan: ScanFacts | None) -> TableOverview:
-    """What is read of a table, without its sizes."""
-    reads = None
-    if table in (window.latest[TABLE_FILES] or {}):
-        reads = window.growth(lambda snapshot: snapshot[TABLE_FILES], table, lambda file: float(file.reads))
+def _table(
+    window: Window, table: Table, scan: ScanFacts | None, *, pages: int | None, leaves: int | None, resident: int | None
+) -> TableOverview:
+    """A table with its sizes, and what is read of it."""
+    reads = file_reads(window, table) if table in (window.latest[TABLE_FILES] or {}) else None
     scanned = _scanned(window, table, scan)
     facts = scan if scan is not None and scanned else ScanFacts(table.schema, table.table)
     rate = 0.0 if scanned is False else None if scan is None else scan.passes_per_hour
@@ -113,9 +113,9 @@ def _table(window: Window, table: Table, scan: ScanFacts | None) -> TableOvervie
     return TableOverview(
         schema_=table.schema,
         table=table.table,
-        pages=None,
-        leaf_pages=None,
-        resident_pages=None,
+        pages=pages,
+        leaf_pages=leaves,
+        resident_pages=resident,
         pages_read_per_second=tidy_or_none(ratio(reads, window.seconds)),
         scans_per_hour=tidy_or_none(rate),
         pages_read_per_scan=tidy_or_none(facts.pages_read_per_pass if last is None else last),

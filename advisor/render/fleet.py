@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from urllib.parse import urlencode, urlsplit
@@ -292,12 +292,7 @@ def _gaps(report: FleetReport) -> _Sections:
     not_asked = tuple((len(group.servers), group.reason, first_names(group.servers)) for group in report.not_asked)
     columns = ("servers", "reason", "which")
     yield "Not asked", "Nothing is said of these servers.", blocks.TextTable(columns, not_asked)
-    noted: dict[str, list[str]] = {}
-    for server in report.servers:
-        for note in server.notes:
-            noted.setdefault(note, []).append(server.name)
-    rows = tuple((len(names), note, first_names(names)) for note, names in noted.items())
-    yield "To know of servers", "", blocks.TextTable(("servers", "what", "which"), rows)
+    yield "To know of servers", "", noted((server.name, server.notes) for server in report.servers)
     left = report.not_modelled
     note = "The time for models was over (--model-seconds); rules with a model are undecided there."
     yield (
@@ -358,6 +353,16 @@ def _estimate(estimate: CapacityEstimate) -> tuple[str, ...]:
 def _statements(statements: Sequence[str]) -> str:
     """Short enough that no cell cuts them."""
     return " ".join(statement(sql, _BOUNDS.line // 2) for sql in statements)
+
+
+def noted(servers: Iterable[tuple[str, Sequence[str]]]) -> blocks.TextTable:
+    """A row for each note, with its servers; ``servers`` are names with their notes."""
+    names: dict[str, list[str]] = {}
+    for server, notes in servers:
+        for note in notes:
+            names.setdefault(note, []).append(server)
+    rows = tuple((len(of_note), note, first_names(of_note)) for note, of_note in names.items())
+    return blocks.TextTable(("servers", "what", "which"), rows)
 
 
 def first_names(names: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from advisor.contract.upgrade import (
 from advisor.contract.visible import visible
 from advisor.render import blocks
 from advisor.render.advice import evidence_table
-from advisor.render.fleet import SOURCES, first_names, name_of
+from advisor.render.fleet import SOURCES, first_names, name_of, noted
 from advisor.render.phrases import counted, moment, statement
 from exporter.server import Server
 
@@ -228,12 +228,7 @@ def _gaps(report: FleetUpgrade) -> Iterator[tuple[str, blocks.TextTable]]:
         for spot in report.not_foretold
     )
     yield "What cannot be said", blocks.TextTable(("servers", "what", "why", "what to record", "such as"), unknown)
-    noted: dict[str, list[str]] = {}
-    for server in report.servers:
-        for note in server.notes:
-            noted.setdefault(note, []).append(server.server)
-    notes = tuple((len(names), note, first_names(names)) for note, names in noted.items())
-    yield "To know of servers", blocks.TextTable(("servers", "what", "which"), notes)
+    yield "To know of servers", noted((server.server, server.notes) for server in report.servers)
     left = tuple((len(group.servers), group.reason, first_names(group.servers)) for group in report.not_asked)
     yield "Without a forecast", blocks.TextTable(("servers", "reason", "which"), left)
     vanished = tuple((name_of(server.server), moment(server.at)) for server in report.vanished)
