@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from advisor.contract.settings import SETTINGS, Setting, SettingValue
@@ -303,14 +303,11 @@ def _dedicated(start: ServerStart) -> bool:
     return start.value("innodb_dedicated_server") == "ON"
 
 
-def _defaults(start: ServerStart, names: Iterable[str]) -> bool:
-    return all(start.number(name) == start.default(name) for name in names)
-
-
 def _log_files(start: ServerStart) -> float | None:
     """The bytes of all log files, where the version takes them for the capacity, and they are not the default ones."""
     names = ("innodb_log_file_size", "innodb_log_files_in_group")
-    if not start.server.has("log_file_size_sets_capacity") or _defaults(start, names):
+    at_default = all(start.number(name) == start.default(name) for name in names)
+    if at_default or not start.server.has("log_file_size_sets_capacity"):
         return None
     size, files = (start.number(name) for name in names)
     return size * files if size and files else None

@@ -12,7 +12,7 @@ from advisor.observe.window import Window
 from advisor.upgrade.replacements import replacement_of
 from exporter import knowledge, option_file
 from exporter.collectors.variable_origins import VARIABLE_ORIGINS, VariableOrigins
-from exporter.server import Server, Version
+from exporter.server import Server
 
 OPTION_FILE, PERSISTED = "option file", "mysqld-auto.cnf"
 NOT_DEFAULT = "not known; its value is not the default"
@@ -88,8 +88,7 @@ def configured(window: Window, after: Server, text: str | None = None) -> SetVar
     file = option_file.read(text)
     lines = _lines(file.options, after)
     if section is None:
-        others = {variable.name: variable for variable in _not_at_default(window)}
-        return SetVariables(others | lines, (), file.includes)
+        return SetVariables(_not_at_default(window) | lines, (), file.includes)
     dropped = _lines(file.options, window.latest.server).keys() - lines
     told = VariableOrigins(
         {name: origin for name, origin in section.origins.items() if name not in dropped or origin != OPTION_FILE},
@@ -106,17 +105,27 @@ def blockers(
     Where nothing tells what is set, a setting that only a restart changes is set where its value is not the default.
     """
     if configuration is None:
+        others = _not_at_default(window).items()
         configuration = SetVariables(
-            {v.name: v for v in _not_at_default(window) if not SETTINGS[v.name].dynamic_on(window.latest.server)}
+            {name: variable for name, variable in others if not SETTINGS[name].dynamic_on(window.latest.server)}
         )
         yield _nothing_told(window, after)
     for _, variable in sorted(configuration.variables.items()):
         since = knowledge.refused_since(variable.name, after.family, after.version)
-        ignored = variable.loose or variable.source == PERSISTED
-        if since is not None and not ignored:
-            yield _blocker(window, after, configuration, variable, since)
-        elif since is not None or _ignored(variable.name, after):
-            yield _without_effect(window, after, configuration, variable)
+        if since is None and not _ignored(variable.name, after):
+            continue
+        replacement = _replacement(window, after, configuration, variable)
+        if since is None or variable.loose or variable.source == PERSISTED:
+            yield _without_effect(after, variable, replacement)
+        else:
+            yield Blocker(
+                variable=variable.name,
+                value=variable.value,
+                source=variable.source,
+                since=".".join(map(str, since)),
+                replacement=replacement,
+                references=(_RELEASES[after.family],),
+            )
     yield from _not_judged(after, configuration)
 
 
@@ -133,7 +142,7 @@ def _merged(
     stronger = {name: variable for name, variable in set_there.items() if variable.source != OPTION_FILE}
     changed = {name for name, origin in section.origins.items() if origin == "runtime" and name in SETTINGS}
     hidden = set() if window.latest.server.mariadb else {n for n in changed if SETTINGS[n].entry.scope == "session"}
-    by_value = {variable.name: variable for variable in _not_at_default(window) if variable.name in hidden}
+    by_value = {name: variable for name, variable in _not_at_default(window).items() if name in hidden}
     variables = by_value | set_there | lines | stronger | persisted
     return SetVariables(variables, tuple(sorted(changed - hidden - variables.keys())), includes)
 
@@ -176,16 +185,18 @@ def _value(name: str, text: str | None) -> SettingValue | None:
         return setting.read(text)
 
 
-def _not_at_default(window: Window) -> Iterator[ConfiguredVariable]:
+def _not_at_default(window: Window) -> dict[str, ConfiguredVariable]:
     """The settings whose value is another than their default, where that is the same on each machine."""
     server = window.latest.server
+    variables = {}
     for name, setting in SETTINGS.items():
         default = setting.entry.default.on(server.family, server.version)
         value = setting.read(window.latest.setting(name))
         if value is None or not isinstance(default, int | float | str):
             continue
-        if value != (default if isinstance(default, str) else float(default)):
-            yield ConfiguredVariable(name, window.latest.setting(name), NOT_DEFAULT)
+        if value != default:
+            variables[name] = ConfiguredVariable(name, window.latest.setting(name), NOT_DEFAULT)
+    return variables
 
 
 def _ignored(name: str, server: Server) -> bool:
@@ -195,41 +206,19 @@ def _ignored(name: str, server: Server) -> bool:
     return SETTINGS[name].entry.ignored.on(server.family, server.version) is True
 
 
-def _blocker(
-    window: Window, after: Server, configuration: SetVariables, variable: ConfiguredVariable, since: Version
-) -> Blocker:
-    return Blocker(
-        variable=variable.name,
-        value=variable.value,
-        source=variable.source,
-        since=".".join(map(str, since)),
-        replacement=_replacement(window, after, configuration, variable),
-        references=(_RELEASES[after.family],),
-    )
-
-
-def _without_effect(
-    window: Window, after: Server, configuration: SetVariables, variable: ConfiguredVariable
-) -> UpgradeEffect:
+def _without_effect(after: Server, variable: ConfiguredVariable, replacement: OptionLine | None) -> UpgradeEffect:
     """A variable that stays where it is set, and does nothing any more."""
-    replacement = _replacement(window, after, configuration, variable)
-    persisted = variable.source == PERSISTED
     name = variable.name
+    reset = UpgradeStatement(
+        sql=f"RESET PERSIST {name}", reason="after the upgrade the server does not know it any more"
+    )
     return UpgradeEffect(
         cause=Cause.REMOVAL,
         name=name,
         from_=variable.value,
         summary=f"{name} is set ({variable.source}), and {after} does not know it: it starts, and ignores it",
         keep=() if replacement is None else (replacement,),
-        before=(
-            (
-                UpgradeStatement(
-                    sql=f"RESET PERSIST {name}", reason="after the upgrade the server does not know it any more"
-                ),
-            )
-            if persisted
-            else ()
-        ),
+        before=(reset,) if variable.source == PERSISTED else (),
         references=(_RELEASES[after.family],),
     )
 
