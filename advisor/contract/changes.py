@@ -9,7 +9,7 @@ from advisor.contract.settings import SETTINGS, SettingValue, json_value
 from advisor.contract.sql import literal, option
 from exporter.knowledge import BUGS, Consequence, NumberedBug
 from exporter.rows import number
-from exporter.server import Managed, Server
+from exporter.server import Managed, Server, Version
 from exporter.snapshot import Snapshot
 
 BY_SQL = "SQL"
@@ -146,9 +146,12 @@ def _bugs(
 def fix_of(bug: NumberedBug, server: Server) -> str:
     """The release after the server's that fixes a bug, in words."""
     version = bug.ends_after(server.family, server.version)
-    if version is None:
-        return "no release is known to fix it"
-    return f"fixed in {'.'.join(map(str, version)).removesuffix('.0')}"
+    return "no release is known to fix it" if version is None else f"fixed in {release_name(version)}"
+
+
+def release_name(version: Version) -> str:
+    """``8.4.0`` as 8.4: a series stands for its newest patch, which is what people upgrade to."""
+    return ".".join(map(str, version if version[2] else version[:2]))
 
 
 def _notes(server: Server, setting: str, *, dynamic: bool) -> list[str]:

@@ -117,12 +117,11 @@ def settings_of(
         if not setting.exists_on(latest.server) and not setting.exists_on(after):
             continue
         unknown = configured is None and name not in values and setting.exists_on(latest.server)
-        is_set = name in changed or name in new.set_values
         forecasts[name] = SettingForecast(
             name,
             before=values.get(name),
             after=None if unknown else new.value(name),
-            at_default=False if is_set else None if configured is None else True,
+            is_set=name in changed or name in new.set_values,
         )
     return forecasts
 

@@ -115,7 +115,7 @@ def _others(upgrade: Upgrade, effects: Sequence[UpgradeEffect]) -> Iterator[Move
     """The defaults that move, and that no effect is of."""
     judged = {effect.name for effect in effects} | {option(line) for effect in effects for line in effect.keep}
     for setting in upgrade.settings.values():
-        if setting.moves and setting.at_default is not False and setting.name not in judged:
+        if setting.moves and not setting.is_set and setting.name not in judged:
             assert setting.before is not None and setting.after is not None  # noqa: S101, PT018 - it moves
             yield MovedDefault(setting=setting.name, from_=json_value(setting.before), to=json_value(setting.after))
 
@@ -127,7 +127,7 @@ def _not_computed(upgrade: Upgrade) -> Iterator[NotForetold]:
         for setting in upgrade.settings.values()
         if setting.before is not None
         and setting.after is None
-        and setting.at_default is not False
+        and not setting.is_set
         and SETTINGS[setting.name].exists_on(upgrade.after)
     ]
     if names:

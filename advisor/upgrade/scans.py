@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from advisor.contract.changes import release_name
 from advisor.contract.recommendation import Evidence, tidy
 from advisor.contract.upgrade import Cause, NotForetold, OptionLine, UpgradeEffect
 from advisor.facts import ScanFacts
@@ -268,9 +269,8 @@ def _table(pool: ScannedPool, name: str) -> str:
 
 def _of_table(reads: ReadsAfterUpgrade, table: str) -> Iterator[UpgradeEffect]:
     """What happens to a table: COUNT(*) reads another index of it, or its scans read more or fewer pages."""
-    before, (then, low, high) = reads.measured(table), reads.per_pass(table)
+    now, (then, low, high) = reads.measured(table), reads.per_pass(table)
     moved = reads.moved.get(table)
-    now = before if moved is None or before is not None else None
     if moved is None and abs(then - (now or 0.0)) <= max(_LIMITS.few, _LIMITS.noise * max(then, now or 0.0)):
         return
     name, from_, to = _cause(reads, table)
@@ -324,7 +324,7 @@ def _summary(reads: ReadsAfterUpgrade, table: str, now: float | None, then: floa
     version = knowledge.BEHAVIOURS[CLUSTERED].ends_after(server.family, server.version) if moved.to_clustered else None
     if version is None:
         return text
-    return f"{text}. {'.'.join(map(str, version if version[2] else version[:2]))} and later count by {index} again"
+    return f"{text}. {release_name(version)} and later count by {index} again"
 
 
 def _cause(reads: ReadsAfterUpgrade, table: str) -> tuple[str, str | float | None, str | float | None]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from advisor.contract.changes import fix_of
+from advisor.contract.changes import fix_of, release_name
 from exporter import knowledge
 from exporter.server import Server, Version, parse_version
 
@@ -85,7 +85,7 @@ def releases(server: Server) -> Mapping[str, tuple[str, ...]]:
         names = (
             name for name, values in by_name if values.on(server.family, version) != values.on(server.family, before)
         )
-        changes[_text(version)] = tuple(dict.fromkeys(names))
+        changes[release_name(version)] = tuple(dict.fromkeys(names))
         before = version
     return changes
 
@@ -122,11 +122,6 @@ def _by_version() -> Iterator[tuple[str, knowledge.ByVersion[Any]]]:
     for name, behaviour in knowledge.BEHAVIOURS.items():
         if name not in knowledge.BUGS:
             yield name, behaviour.on
-
-
-def _text(version: Version) -> str:
-    """``8.4.0`` as 8.4: a series stands for its newest patch, which is what people upgrade to."""
-    return ".".join(map(str, version if version[2] else version[:2]))
 
 
 def _require_family(server: Server, version: Version, words: str) -> None:

@@ -21,14 +21,13 @@ class SettingForecast:
         before: Its value today; None where this version has no such setting, or the value is not known.
         after: Its value on the new version with the option file of today; None where it has no such setting, or
             computes a default from what is not known.
-        at_default: Whether it stands at its default today; None where the server does not tell, and the value is that
-            of the default.
+        is_set: Whether it is set, or has another value than its default today: its new value is then no new default.
     """
 
     name: str
     before: SettingValue | None
     after: SettingValue | None
-    at_default: bool | None
+    is_set: bool
 
     @property
     def moves(self) -> bool:

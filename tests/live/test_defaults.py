@@ -36,5 +36,5 @@ def test_what_is_not_set_has_the_default(start_server: Callable[..., PrivateServ
     window = Window((snapshot(1.0, of=identity, machine=HERE, variables=variables, pools=(pool(),) * instances),))
     settings = settings_of(window, identity, None).values()
     set_here = {option.replace("-", "_") for option in server.options}
-    assert {setting.name for setting in settings if setting.at_default is False} <= set_here
+    assert {setting.name for setting in settings if setting.is_set} <= set_here
     assert [setting.name for setting in settings if setting.moves or setting.after is None] == []

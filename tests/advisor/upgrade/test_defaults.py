@@ -31,11 +31,7 @@ def test_every_formula_of_the_knowledge_file_is_there_and_used() -> None:
 def test_a_recorded_server_has_the_defaults_that_are_computed_for_it(name: str) -> None:
     window = captured(name)
     options = YAML(typ="safe").load(capture(name).with_name("note.yaml"))["options"]
-    different = {
-        setting.name
-        for setting in settings_of(window, window.latest.server, None).values()
-        if setting.at_default is False
-    }
+    different = {setting.name for setting in settings_of(window, window.latest.server, None).values() if setting.is_set}
     assert different <= {option.replace("-", "_") for option in options}
 
 
@@ -46,26 +42,24 @@ def test_the_same_version_changes_nothing(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("configured", "at_default", "after"),
-    [(None, None, "none"), ({}, True, "none"), ({CHANGE_BUFFERING: "all"}, False, "all")],
+    ("configured", "is_set", "after"),
+    [(None, False, "none"), ({}, False, "none"), ({CHANGE_BUFFERING: "all"}, True, "all")],
 )
-def test_what_is_set_keeps_its_value(
-    configured: dict[str, SettingValue] | None, *, at_default: bool | None, after: str
-) -> None:
+def test_what_is_set_keeps_its_value(configured: dict[str, SettingValue] | None, *, is_set: bool, after: str) -> None:
     setting = settings_of(captured("mysql-8.0/idle"), server("8.4.6"), configured)[CHANGE_BUFFERING]
-    assert (setting.before, setting.after, setting.at_default) == ("all", after, at_default)
+    assert (setting.before, setting.after, setting.is_set) == ("all", after, is_set)
 
 
 def test_without_origins_another_value_than_the_default_counts_as_set() -> None:
     window = Window((snapshot(10.0, of=server("8.0.43"), variables=variables(innodb_old_blocks_pct="20")),))
     setting = settings_of(window, server("8.4.6"), None)["innodb_old_blocks_pct"]
-    assert (setting.before, setting.after, setting.at_default) == (20.0, 20.0, False)
+    assert (setting.before, setting.after, setting.is_set) == (20.0, 20.0, True)
 
 
 def test_a_value_of_set_global_goes_with_the_restart() -> None:
     window = Window((snapshot(10.0, of=server("8.0.43"), variables=variables(innodb_old_blocks_pct="20")),))
     setting = settings_of(window, server("8.4.6"), {})["innodb_old_blocks_pct"]
-    assert (setting.before, setting.after, setting.at_default) == (20.0, 37.0, False)
+    assert (setting.before, setting.after, setting.is_set) == (20.0, 37.0, True)
 
 
 @pytest.mark.parametrize(
@@ -175,4 +169,4 @@ def test_a_value_that_the_new_version_does_not_take_is_held_within_its_range_or_
 
 def test_a_recording_without_a_variable_says_nothing_of_it() -> None:
     setting = settings_of(captured("mysql-8.0/idle"), server("8.4.6"), None)["temptable_max_mmap"]
-    assert (setting.before, setting.after, setting.at_default) == (None, None, None)
+    assert (setting.before, setting.after, setting.is_set) == (None, None, False)
