@@ -20,9 +20,9 @@ from advisor.cli.service_options import Addresses, AlertingOptions, allowed_host
 from advisor.cli.sidecar import SidecarOptions, optional_sidecar_options
 
 if TYPE_CHECKING:
+    from mcp.server import MCPServer
+
     from advisor.fleet.reading import ReadingOptions
-    from advisor.http.foundation import Application
-    from advisor.mcp.standing import StandingSource
 
 _EVERY_SECONDS = 300.0
 """Time between two readings of a fleet, as `fleet --listen` has it."""
@@ -76,17 +76,15 @@ def mcp(
     logs.begin(logging.INFO if listen else logging.WARNING)
     with contextlib.ExitStack() as opened:
         if sidecar is not None:
-            source = _elsewhere(sidecar)
+            server = _elsewhere(sidecar)
         elif reading is not None:
-            source = _fleet(reading, setup)
+            server = _fleet(reading, setup)
         else:
-            source = opened.enter_context(_here(where(), setup))
-        _serve(source, listen, web_config, addresses)
+            server = opened.enter_context(_here(where(), setup))
+        _serve(server, listen, web_config, addresses)
 
 
-def _serve(
-    source: StandingSource, listen: tuple[str, int] | None, web_config: Path | None, addresses: Addresses
-) -> None:
+def _serve(server: MCPServer, listen: tuple[str, int] | None, web_config: Path | None, addresses: Addresses) -> None:
     """Serve until the client ends it, or with a port until a signal does.
 
     Raises:
@@ -98,7 +96,6 @@ def _serve(
     from advisor.http.web_settings import WebSettings
     from advisor.mcp import application
 
-    server = application.create(source)
     if listen is None:
         asyncio.run(server.run_stdio_async())
         return
@@ -106,33 +103,39 @@ def _serve(
     listening.serve(listen, web, addresses, lambda _scheme, _port: application.over_http(server))
 
 
-def _elsewhere(sidecar: SidecarOptions) -> StandingSource:
+def _elsewhere(sidecar: SidecarOptions) -> MCPServer:
     """A service at a URL. Raises FileError."""
+    from advisor.mcp import application
     from advisor.mcp.endpoint import RemoteEndpoint
-    from advisor.mcp.standing import RemoteSource
+    from advisor.mcp.sources import RemoteSource
 
-    return RemoteSource(RemoteEndpoint(sidecar.url, sidecar.settings()))
+    return application.create(RemoteSource(RemoteEndpoint(sidecar.url, sidecar.settings())))
 
 
-def _fleet(reading: ReadingOptions, setup: SetupOptions) -> StandingSource:
+def _fleet(reading: ReadingOptions, setup: SetupOptions) -> MCPServer:
     """The servers that a Prometheus knows. Raises FileError."""
     from advisor.fleet.reading import read
     from advisor.fleet.watch import FleetWatch
     from advisor.http import fleet as service
-    from advisor.mcp import standing
+    from advisor.mcp import application
+    from advisor.mcp.endpoint import LocalEndpoint
     from advisor.mcp.readings import FleetReadings
+    from advisor.mcp.sources import FleetAnswers
 
     logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
     rules, _ = setup.load()
     watch = FleetWatch(lambda progress: read(reading, rules.rule_set, progress), _EVERY_SECONDS)
-    return standing.fleet(service.create(watch, rules, [rules.run]), watch, FleetReadings(reading, rules))
+    app = service.create(watch, rules, [rules.run])
+    return application.create(FleetAnswers(LocalEndpoint(app), FleetReadings(watch, reading, rules)), app)
 
 
 @contextlib.contextmanager
-def _here(where: SourceOptions, setup: SetupOptions) -> Iterator[StandingSource]:
+def _here(where: SourceOptions, setup: SetupOptions) -> Iterator[MCPServer]:
     """A recording, or a server that is watched as `serve` does. Raises FileError, RecordingError."""
     from advisor.cli.serve import composed
-    from advisor.mcp import standing
+    from advisor.mcp import application
+    from advisor.mcp.endpoint import LocalEndpoint
+    from advisor.mcp.sources import SidecarAnswers
 
     with composed(
         where=where,
@@ -141,8 +144,8 @@ def _here(where: SourceOptions, setup: SetupOptions) -> Iterator[StandingSource]
         alerting=AlertingOptions((), None, 0.0, None),
         **_AS_SERVE,
     ) as (_, compose):
-        app: Application = compose("http", 0)
-        yield standing.sidecar(app)
+        app = compose("http", 0)
+        yield application.create(SidecarAnswers(LocalEndpoint(app)), app)
 
 
 _AS_SERVE: dict[str, Any] = {

@@ -147,92 +147,44 @@ class CurveAnswer(Frozen):
 
 def plan_answer(plan: Plan, subject: Mapping[str, str]) -> PlanAnswer:
     """A plan whose parts are all items: a page has some of them."""
-    cold_starts = tuple(start.model_copy(update={"reads": ()}) for start in plan.roll_out.cold_starts)
-    return PlanAnswer(
-        server=plan.server,
-        fingerprint=plan.fingerprint,
-        rule=plan.rule,
-        subject=subject,
-        summary=plan.summary,
-        target=plan.target,
-        steps=plan.steps,
-        undo=plan.undo,
-        roll_out=(plan.roll_out.model_copy(update={"cold_starts": ()}),),
-        memory=() if plan.memory is None else (plan.memory,),
-        cold_starts=cold_starts,
-        abort_when=plan.abort_when,
-        done_when=plan.done_when,
-        notes=plan.notes,
-        changes=plan.changes,
-    )
+    parts = {
+        "subject": subject,
+        "roll_out": (plan.roll_out.model_copy(update={"cold_starts": ()}),),
+        "memory": () if plan.memory is None else (plan.memory,),
+        "cold_starts": tuple(start.model_copy(update={"reads": ()}) for start in plan.roll_out.cold_starts),
+    }
+    return PlanAnswer.model_validate({**dict(plan), **parts}, extra="ignore")
 
 
 def finding_answer(server: str, finding: GradedRecommendation | GradedSetAside | GoneFinding) -> FindingAnswer:
     """A finding as `/advise/{fingerprint}` of its sidecar answers."""
     match finding:
-        case GradedSetAside():
-            return _answer(server, finding.recommendation, finding.outcomes, finding.reason)
-        case GoneFinding():
+        case GradedSetAside(recommendation=recommendation, reason=reason, outcomes=outcomes):
+            state = "suppressed or overruled"
+            return _answer(recommendation, server=server, state=state, reason=reason, outcomes=outcomes)
+        case GoneFinding(first_seen=since):
             gone = "not seen now" if finding.resolved_at is None else f"gone since {moment(finding.resolved_at)}"
-            return FindingAnswer(
-                server=server,
-                fingerprint=finding.fingerprint,
-                rule=finding.rule,
-                severity=finding.severity,
-                state="gone",
-                reason=f"{gone}: {finding.because}",
-                subject=finding.subject,
-                summary=finding.summary,
-                since=finding.first_seen,
-                outcomes=finding.outcomes,
-            )
+            return _answer(finding, server=server, state="gone", reason=f"{gone}: {finding.because}", since=since)
         case GradedRecommendation():
-            return _answer(server, finding, finding.outcomes, "")
-
-
-def _answer(server: str, finding: Recommendation, outcomes: tuple[Outcome, ...], aside: str) -> FindingAnswer:
-    return FindingAnswer(
-        server=server,
-        fingerprint=finding.fingerprint,
-        rule=finding.rule,
-        severity=finding.severity,
-        state="suppressed or overruled" if aside else "standing",
-        reason=aside,
-        subject=finding.subject,
-        summary=finding.summary,
-        confidence=finding.confidence,
-        effect=finding.effect,
-        cost=finding.cost,
-        others=finding.others,
-        watched_seconds=finding.watched_seconds,
-        since=finding.since,
-        trend=finding.trend,
-        changes=finding.changes,
-        actions=finding.actions,
-        evidence=finding.evidence,
-        alternatives=finding.alternatives,
-        outcomes=outcomes,
-    )
+            return _answer(finding, server=server, state="standing")
 
 
 def fleet_finding_answer(finding: FleetFinding) -> FindingAnswer:
     """A finding as a fleet's report has it."""
     page = () if finding.page_url is None else (f"its sidecar's page: {finding.page_url}",)
-    return FindingAnswer(
-        server=finding.server,
-        fingerprint=finding.fingerprint,
-        rule=finding.rule,
-        severity=finding.severity,
-        state="standing",
-        subject=finding.subject,
-        summary=finding.summary,
-        confidence=finding.confidence,
-        effect=finding.effect,
-        changes=finding.changes,
-        actions=finding.actions,
-        evidence=finding.evidence,
-        notes=(*finding.notes, *page),
-    )
+    return _answer(finding, state="standing", notes=(*finding.notes, *page))
+
+
+def _answer(finding: Recommendation | GoneFinding | FleetFinding, **more: object) -> FindingAnswer:
+    """A finding's own fields, as far as an answer has them, and more."""
+    return FindingAnswer.model_validate({**dict(finding), **more}, extra="ignore")
+
+
+def finding_line(finding: Recommendation | FleetFinding, **more: object) -> FindingLine:
+    """A finding in short: its own fields, as far as a line has them, and more."""
+    settings = {change.setting: change.to for change in finding.changes}
+    counted = {"settings": settings, "actions": len(finding.actions)}
+    return FindingLine.model_validate({**dict(finding), **counted, **more}, extra="ignore")
 
 
 def curve_answer(curve: MissCurve) -> CurveAnswer:
@@ -243,21 +195,6 @@ def curve_answer(curve: MissCurve) -> CurveAnswer:
             reads.setdefault(table.name, (table.subject, {}))[1][f"{size.times:g}"] = (
                 table.pages_read_per_second.expected
             )
-    return CurveAnswer(
-        server=curve.server,
-        at=curve.at,
-        watched_seconds=curve.watched_seconds,
-        pool_bytes=curve.pool_bytes,
-        pages_read_per_second=curve.pages_read_per_second,
-        notes=curve.notes,
-        sizes=tuple(
-            SizeReads(
-                times=size.times,
-                bytes=size.bytes,
-                pages_read_per_second=size.pages_read_per_second,
-                scan_pages_read_per_second=size.scan_pages_read_per_second,
-            )
-            for size in curve.sizes
-        ),
-        tables=tuple(TableReads(subject=subject, pages_read_per_second=by_size) for subject, by_size in reads.values()),
-    )
+    tables = [TableReads(subject=subject, pages_read_per_second=by_size) for subject, by_size in reads.values()]
+    sizes = [dict(size) for size in curve.sizes]
+    return CurveAnswer.model_validate({**dict(curve), "sizes": sizes, "tables": tables}, extra="ignore")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError
@@ -13,9 +13,8 @@ from advisor.contract.visible import visible_lines
 from advisor.http.documents import read_runbooks
 from advisor.http.foundation import Application
 from advisor.mcp import prompts
-from advisor.mcp.endpoint import NotAnswered
-from advisor.mcp.sources import AnswerSource
-from advisor.mcp.standing import StandingSource
+from advisor.mcp.endpoint import NotAnswered, segment
+from advisor.mcp.sources import AnswerSource, RemoteSource
 from advisor.mcp.tools import Choice, Tools
 from advisor.rules.rulebook import builtin_ids
 from exporter import __version__
@@ -33,16 +32,22 @@ INSTRUCTIONS = (
 )
 
 
-def create(source: StandingSource) -> MCPServer:
+def create(source: AnswerSource | RemoteSource, app: Application | None = None) -> MCPServer:
     """The server.
 
     Args:
-        source: Answers, and runs while the server does.
+        source: Who answers.
+        app: Of this process, which answers: it runs from the start on, and not from the first question.
     """
+
+    async def choose() -> AnswerSource:
+        return await source.answers() if isinstance(source, RemoteSource) else source
 
     @asynccontextmanager
     async def lifespan(_: MCPServer) -> AsyncIterator[None]:
-        async with source.running():
+        async with AsyncExitStack() as running:
+            if app is not None:
+                await running.enter_async_context(app.router.lifespan_context(app))
             yield
 
     server = MCPServer(
@@ -53,9 +58,9 @@ def create(source: StandingSource) -> MCPServer:
         log_level="WARNING",
         lifespan=lifespan,
     )
-    Tools(source.choose).add_to(server)
+    Tools(choose).add_to(server)
     prompts.add_to(server)
-    _add_resources(server, source.choose)
+    _add_resources(server, choose)
     return server
 
 
@@ -86,7 +91,7 @@ def _add_resources(server: MCPServer, choose: Choice) -> None:
         mime_type="text/markdown",
     )
     async def rule(rule: str) -> str:
-        return await read(lambda source: source.rule(rule))
+        return await read(lambda source: source.page(f"/rules/{segment(rule)}"))
 
     @server.resource(
         f"{SCHEME}://runbooks/{{alert}}",
@@ -95,7 +100,7 @@ def _add_resources(server: MCPServer, choose: Choice) -> None:
         mime_type="text/markdown",
     )
     async def runbook(alert: str) -> str:
-        return await read(lambda source: source.runbook(alert))
+        return await read(lambda source: source.page(f"/runbooks/{segment(alert)}"))
 
     @server.resource(
         f"{SCHEME}://report",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,23 +14,33 @@ from advisor.fleet.plans import read_plan
 from advisor.fleet.progress import Progress
 from advisor.fleet.reading import ReadingOptions, UnknownServer
 from advisor.fleet.upgrades import read_upgrades
+from advisor.fleet.watch import FleetWatch
 from advisor.mcp.endpoint import NotAnswered
 from advisor.plan.targets.target import PlanRefused
 from advisor.rules.rulebook import Rulebook
 from advisor.upgrade.target import UpgradeRefused
 
+_LOOK_SECONDS = 0.2
+"""Time between two looks whether the first reading is over. A client has its own limit for an answer."""
+
 
 class FleetReadings:
-    """Reads a Prometheus about one server. Every method raises NotAnswered."""
+    """Reads a Prometheus about one server. Questions raise NotAnswered."""
 
-    def __init__(self, reading: ReadingOptions, rules: Rulebook) -> None:
+    def __init__(self, watch: FleetWatch, reading: ReadingOptions, rules: Rulebook) -> None:
         """Read nothing yet.
 
         Args:
-            reading: Of the fleet.
+            watch: Reads the fleet.
+            reading: What it reads.
             rules: Those in force.
         """
-        self._reading, self._rules = reading, rules
+        self._watch, self._reading, self._rules = watch, reading, rules
+
+    async def first(self) -> None:
+        """Wait until the first reading of the fleet is over."""
+        while self._watch.report is None and self._watch.problem is None:  # noqa: ASYNC110 - the watch has no event
+            await asyncio.sleep(_LOOK_SECONDS)
 
     async def forecast(self, to: str, server: str) -> UpgradeForecast:
         """What an upgrade would do to a server."""

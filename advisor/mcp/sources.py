@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
+import json
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from advisor.advice.silence import Silence, Silences
 from advisor.advice.state import State
-from advisor.contract.fleet import FleetAdvice, FleetFinding, FleetServer, ServedReport
+from advisor.contract.fleet import FleetAdvice, FleetServer, ServedReport
 from advisor.contract.plan import Plan, TargetName
-from advisor.contract.recommendation import Advice, Recommendation, Severity
+from advisor.contract.recommendation import Advice, Severity
 from advisor.contract.settings import SettingValue
 from advisor.contract.upgrade import UpgradeForecast
 from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, History
 from advisor.mcp.answers import (
+    CurveAnswer,
     FindingAnswer,
-    FindingLine,
     FindingList,
     ServerList,
     WatchedServer,
+    curve_answer,
     finding_answer,
+    finding_line,
     fleet_finding_answer,
 )
-from advisor.mcp.endpoint import MARKDOWN, Endpoint, HttpQuestion, NotAnswered, segment
+from advisor.mcp.endpoint import MARKDOWN, Endpoint, NotAnswered, located, segment
 from advisor.mcp.readings import FleetReadings
-from advisor.outgoing.sidecar import JSON
+from advisor.outgoing.sidecar import JSON, YAML
 from advisor.pool.curve import MissCurve
 from advisor.pool.what_if import WhatIf
 from advisor.render import fleet as documents
@@ -40,52 +42,10 @@ Parsed = TypeVar("Parsed")
 _FINDING: TypeAdapter[GradedRecommendation | GradedSetAside | GoneFinding] = TypeAdapter(
     GradedRecommendation | GradedSetAside | GoneFinding
 )
-_LOOK_SECONDS = 0.2
-"""Time between two looks whether the first reading is over. A client has its own limit for an answer."""
-
-
-class AnswerSource(Protocol):
-    """Who answers questions about servers. Every method raises NotAnswered."""
-
-    async def servers(self) -> ServerList:
-        """The servers."""
-
-    async def findings(self, server: str | None, severity: Severity | None, rules: Sequence[str]) -> FindingList:
-        """The findings, the worst first."""
-
-    async def finding(self, fingerprint: str, server: str | None) -> FindingAnswer:
-        """One finding."""
-
-    async def what_if(self, changes: Mapping[str, SettingValue], server: str | None) -> WhatIf:
-        """What a change of settings would do."""
-
-    async def curve(self, server: str | None) -> MissCurve:
-        """The miss curve."""
-
-    async def plan(self, fingerprint: str, target: TargetName, manifest: str | None, server: str | None) -> Plan:
-        """The change that a finding asks for, for the owner of the settings."""
-
-    async def forecast(self, to: str, server: str | None) -> UpgradeForecast:
-        """What an upgrade would do."""
-
-    async def history(self, selection: Mapping[str, object], server: str | None) -> History:
-        """What became of changes; the names of the selection are those of `/history`."""
-
-    async def silence(self, rules: Collection[str], server: str | None) -> Silences:
-        """Why rules are silent."""
-
-    async def rule(self, name: str) -> str:
-        """The page of a rule, in markdown."""
-
-    async def runbook(self, alert: str) -> str:
-        """What to do about an alert of Prometheus, in markdown."""
-
-    async def report(self) -> str:
-        """The newest report, in markdown."""
 
 
 class SidecarAnswers:
-    """The answers of a sidecar."""
+    """The answers of a sidecar. Every method raises NotAnswered."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         """Ask this sidecar."""
@@ -93,7 +53,7 @@ class SidecarAnswers:
 
     async def servers(self) -> ServerList:
         """The server."""
-        state = parsed(State, await self._get("/state"))
+        state = await self._state()
         return ServerList(
             servers=(
                 WatchedServer(
@@ -107,122 +67,121 @@ class SidecarAnswers:
             )
         )
 
-    async def findings(self, server: str | None, severity: Severity | None, rules: Sequence[str]) -> FindingList:
+    async def findings(self, server: str | None, severity: Severity | None, rule: str | None) -> FindingList:
         """The findings, the worst first."""
         name = await self._require(server)
-        advice = parsed(Advice, await self._get("/advise", {"severity": severity and severity.value, "rule": [*rules]}))
+        query = {"severity": severity and severity.value, "rule": rule}
+        advice = _parsed(Advice.model_validate_json, await self._endpoint.ask(located("/advise", query)))
         return FindingList(
             at=advice.at,
             blind=len({blind.rule for blind in advice.blind} | {failed.rule for failed in advice.failed}),
             set_aside=len(advice.suppressed) + len(advice.overruled),
-            findings=tuple(_line(name, finding) for finding in advice.recommendations),
+            findings=tuple(
+                finding_line(
+                    finding,
+                    server=name,
+                    read_bytes_saved_per_second=finding.effect and finding.effect.read_bytes_saved_per_second,
+                )
+                for finding in advice.recommendations
+            ),
         )
 
     async def finding(self, fingerprint: str, server: str | None) -> FindingAnswer:
         """One finding."""
         name = await self._require(server)
-        text = await self._get(f"/advise/{segment(fingerprint)}")
+        text = await self._endpoint.ask(f"/advise/{segment(fingerprint)}")
         return finding_answer(name, _parsed(_FINDING.validate_json, text))
 
     async def what_if(self, changes: Mapping[str, SettingValue], server: str | None) -> WhatIf:
         """What a change of settings would do."""
-        await self._require(server)
-        return parsed(WhatIf, await self._endpoint.ask(HttpQuestion("/whatif", {}, {"set": dict(changes)})))
+        return await self._of(server, WhatIf, "/whatif", json.dumps({"set": changes}), form=JSON)
 
-    async def curve(self, server: str | None) -> MissCurve:
+    async def curve(self, server: str | None) -> CurveAnswer:
         """The miss curve."""
-        await self._require(server)
-        return parsed(MissCurve, await self._get("/curve"))
+        return curve_answer(await self._of(server, MissCurve, "/curve"))
 
-    async def plan(self, fingerprint: str, target: TargetName, manifest: str | None, server: str | None) -> Plan:
+    async def plan(self, fingerprint: str, target: TargetName, manifest: str | None, server: str) -> Plan:
         """The change that a finding asks for, for the owner of the settings."""
-        await self._require(server)
-        question = HttpQuestion(f"/advise/{segment(fingerprint)}/plan", {"for": target}, manifest or None)
-        return parsed(Plan, await self._endpoint.ask(question))
+        path = located(f"/advise/{segment(fingerprint)}/plan", {"for": target})
+        return await self._of(server, Plan, path, manifest or None)
 
     async def forecast(self, to: str, server: str | None) -> UpgradeForecast:
         """What an upgrade would do."""
-        await self._require(server)
-        return parsed(UpgradeForecast, await self._get("/upgrade", {"to": to}))
+        return await self._of(server, UpgradeForecast, located("/upgrade", {"to": to}))
 
-    async def history(self, selection: Mapping[str, object], server: str | None) -> History:
-        """What became of changes."""
-        await self._require(server)
-        return parsed(History, await self._get("/history", selection))
+    async def history(self, selection: Mapping[str, str | None], server: str | None) -> History:
+        """What became of changes; the names of the selection are those of `/history`."""
+        return await self._of(server, History, located("/history", selection))
 
-    async def silence(self, rules: Collection[str], server: str | None) -> Silences:
+    async def silence(self, rule: str | None, server: str | None) -> Silences:
         """Why rules are silent."""
-        await self._require(server)
-        return parsed(Silences, await self._get("/silence", {"rule": [*rules]}))
+        return await self._of(server, Silences, located("/silence", {"rule": rule}))
 
-    async def rule(self, name: str) -> str:
-        """The page of a rule."""
-        return await self._get(f"/rules/{segment(name)}", form=MARKDOWN)
-
-    async def runbook(self, alert: str) -> str:
-        """What to do about an alert."""
-        return await self._get(f"/runbooks/{segment(alert)}", form=MARKDOWN)
+    async def page(self, path: str) -> str:
+        """The page of a rule or an alert, in markdown."""
+        return await self._endpoint.ask(path, accept=MARKDOWN)
 
     async def report(self) -> str:
-        """The advice as it is."""
-        return await self._get("/advise", form=MARKDOWN)
+        """The advice as it is, in markdown."""
+        return await self.page("/advise")
 
-    async def _get(self, path: str, query: Mapping[str, object] | None = None, form: str = JSON) -> str:
-        return await self._endpoint.ask(HttpQuestion(path, query or {}, form=form))
+    async def _of(
+        self, server: str | None, model: type[Answer], path: str, content: str | None = None, *, form: str = YAML
+    ) -> Answer:
+        """An answer about the server, as this model has it. Raises NotAnswered where the server is another one."""
+        await self._require(server)
+        return _parsed(model.model_validate_json, await self._endpoint.ask(path, content, form=form))
 
     async def _require(self, server: str | None) -> str:
         """The name of the server. Raises NotAnswered where it is another one."""
-        name = _name(parsed(State, await self._get("/state")))
+        name = _name(await self._state())
         if server not in (None, "", name):
             raise NotAnswered(f"no server {server}: there is only {name}, and server may be left out")
         return name
 
+    async def _state(self) -> State:
+        return _parsed(State.model_validate_json, await self._endpoint.ask("/state"))
+
 
 class FleetAnswers:
-    """The answers of a fleet's service."""
+    """The answers of a fleet's service. Every method raises NotAnswered."""
 
-    def __init__(
-        self,
-        endpoint: Endpoint,
-        *,
-        is_read: Callable[[], bool] = lambda: True,
-        readings: FleetReadings | None = None,
-    ) -> None:
+    def __init__(self, endpoint: Endpoint, readings: FleetReadings | None = None) -> None:
         """Ask this service.
 
         Args:
             endpoint: Asks it.
-            is_read: Whether the first reading of the fleet is over.
-            readings: Read about one server; None where no Prometheus is named.
+            readings: Of the same fleet, where this process reads it.
         """
-        self._endpoint, self._is_read, self._readings = endpoint, is_read, readings
+        self._endpoint, self._readings = endpoint, readings
 
     async def servers(self) -> ServerList:
         """All of them, those with the most findings first."""
-        report = parsed(ServedReport, await self._get("/fleet"))
+        report = await self._report()
         findings: dict[str, Counter[Severity]] = {}
         for finding in report.findings:
             findings.setdefault(finding.server, Counter())[finding.severity] += 1
-        servers = [self._server(server, findings.get(server.name, Counter()), report) for server in report.servers]
+        servers = [_watched(server, findings.get(server.name, Counter()), report.at) for server in report.servers]
         servers += [
             WatchedServer(name=name, source="nothing is known", problem=group.reason)
             for group in report.not_asked
             for name in group.servers
         ]
         ranked = sorted(servers, key=lambda server: (-_weight(server.findings), server.name))
-        return ServerList(servers=tuple(ranked), warnings=(*_stale(report.problem), *report.warnings))
+        stale = () if report.problem is None else (f"the report is old: {report.problem}",)
+        return ServerList(servers=tuple(ranked), warnings=(*stale, *report.warnings))
 
-    async def findings(self, server: str | None, severity: Severity | None, rules: Sequence[str]) -> FindingList:
+    async def findings(self, server: str | None, severity: Severity | None, rule: str | None) -> FindingList:
         """The findings, the worst first."""
-        advice = await self._advice(server, severity, rules)
+        advice = await self._advice(server, severity, rule)
         undecided = advice.server.undecided if advice.server else ()
         return FindingList(
-            at=advice.at, blind=len(undecided), findings=tuple(_fleet_line(finding) for finding in advice.findings)
+            at=advice.at, blind=len(undecided), findings=tuple(finding_line(finding) for finding in advice.findings)
         )
 
     async def finding(self, fingerprint: str, server: str | None) -> FindingAnswer:
         """One finding."""
-        advice = await self._advice(server, None, ())
+        advice = await self._advice(server)
         findings = [finding for finding in advice.findings if finding.fingerprint == fingerprint]
         if not findings:
             raise NotAnswered(
@@ -237,16 +196,14 @@ class FleetAnswers:
         """Refuse: it needs a sidecar."""
         raise await self._refusal(server)
 
-    async def curve(self, server: str | None) -> MissCurve:
+    async def curve(self, server: str | None) -> CurveAnswer:
         """Refuse: it needs a sidecar."""
         raise await self._refusal(server)
 
-    async def plan(self, fingerprint: str, target: TargetName, manifest: str | None, server: str | None) -> Plan:
+    async def plan(self, fingerprint: str, target: TargetName, manifest: str | None, server: str) -> Plan:
         """The change of a finding about a server, by its series."""
         if self._readings is None:
             raise await self._refusal(server)
-        if not server:
-            server = (await self.finding(fingerprint, None)).server
         return await self._readings.plan(fingerprint, target, manifest, server)
 
     async def forecast(self, to: str, server: str | None) -> UpgradeForecast:
@@ -257,46 +214,47 @@ class FleetAnswers:
             raise NotAnswered("name the server: list_servers has the names")
         return await self._readings.forecast(to, server)
 
-    async def history(self, selection: Mapping[str, object], server: str | None) -> History:  # noqa: ARG002
+    async def history(self, selection: Mapping[str, str | None], server: str | None) -> History:  # noqa: ARG002
         """Refuse: it needs a sidecar."""
         raise await self._refusal(server)
 
-    async def silence(self, rules: Collection[str], server: str | None) -> Silences:
+    async def silence(self, rule: str | None, server: str | None) -> Silences:
         """What could not be judged on a server, by the report."""
-        report = parsed(ServedReport, await self._get("/fleet"))
+        report = await self._report()
         known = next((one for one in report.servers if one.name == server), None)
         if known is None:
             reason = next((group.reason for group in report.not_asked if server in group.servers), None)
             raise NotAnswered(f"nothing is known of {server}: {reason or 'list_servers has the names'}")
         rows = [
-            Silence(rule=rule, state="blind", reasons=(spot.lacks,), cure=spot.cure)
-            for rule in known.undecided
-            if not rules or rule in rules
+            Silence(rule=undecided, state="blind", reasons=(spot.lacks,), cure=spot.cure)
+            for undecided in known.undecided
+            if rule in (None, undecided)
             for spot in report.blind
-            if spot.rule == rule and spot.source is known.source
+            if spot.rule == undecided and spot.source is known.source
         ]
         return Silences(server=known.name, at=report.at, watched_seconds=report.window_seconds, silences=tuple(rows))
 
-    async def rule(self, name: str) -> str:
-        """The page of a rule."""
-        return await self._get(f"/rules/{segment(name)}", form=MARKDOWN)
-
-    async def runbook(self, alert: str) -> str:
-        """What to do about an alert."""
-        return await self._get(f"/runbooks/{segment(alert)}", form=MARKDOWN)
+    async def page(self, path: str) -> str:
+        """The page of a rule or an alert, in markdown."""
+        return await self._ask(path, accept=MARKDOWN)
 
     async def report(self) -> str:
-        """The last report."""
-        report = parsed(ServedReport, await self._get("/fleet"))
+        """The last report, in markdown."""
+        report = await self._report()
         return markdown(documents.report(report, documents.MARKDOWN, stale=report.problem or ""))
 
-    async def _advice(self, server: str | None, severity: Severity | None, rules: Sequence[str]) -> FleetAdvice:
-        query = {"server": server or None, "severity": severity and severity.value, "rule": [*rules]}
-        return parsed(FleetAdvice, await self._get("/advise", query))
+    async def _report(self) -> ServedReport:
+        return _parsed(ServedReport.model_validate_json, await self._ask("/fleet"))
+
+    async def _advice(
+        self, server: str | None, severity: Severity | None = None, rule: str | None = None
+    ) -> FleetAdvice:
+        query = {"server": server or None, "severity": severity and severity.value, "rule": rule}
+        return _parsed(FleetAdvice.model_validate_json, await self._ask(located("/advise", query)))
 
     async def _refusal(self, server: str | None) -> NotAnswered:
         """Why a fleet has no answer, and where there is one."""
-        advice = await self._advice(server, None, ())
+        advice = await self._advice(server)
         page = next((finding.page_url for finding in advice.findings if server and finding.page_url), None)
         of = f" (its page: {page})" if page else ""
         return NotAnswered(
@@ -304,45 +262,43 @@ class FleetAnswers:
             " with its address; a server without one needs `innodb-advisor serve` first"
         )
 
-    async def _get(self, path: str, query: Mapping[str, object] | None = None, form: str = JSON) -> str:
-        while not self._is_read():  # noqa: ASYNC110 - the watch has no event
-            await asyncio.sleep(_LOOK_SECONDS)
-        return await self._endpoint.ask(HttpQuestion(path, query or {}, form=form))
-
-    def _server(self, server: FleetServer, findings: Counter[Severity], report: ServedReport) -> WatchedServer:
-        down = "its exporter does not reach it" if server.up is False else None
-        return WatchedServer(
-            name=server.name,
-            version=" ".join(filter(None, (server.flavour, server.version))) or None,
-            source=documents.SOURCES[server.source],
-            problem="; ".join(filter(None, (down, *server.notes))) or None,
-            at=report.at,
-            findings=dict(findings),
-        )
+    async def _ask(self, path: str, accept: str = JSON) -> str:
+        if self._readings is not None:
+            await self._readings.first()
+        return await self._endpoint.ask(path, accept=accept)
 
 
-async def answers_at(endpoint: Endpoint) -> SidecarAnswers | FleetAnswers:
-    """Who answers there: a sidecar has /state, and a fleet's service has none. Raises NotAnswered."""
-    try:
-        await endpoint.ask(HttpQuestion("/state", {}))
-    except NotAnswered as error:
-        if error.status != HTTPStatus.NOT_FOUND:
-            raise
-        await endpoint.ask(HttpQuestion("/fleet", {}))
-        return FleetAnswers(endpoint)
-    return SidecarAnswers(endpoint)
+AnswerSource = SidecarAnswers | FleetAnswers
 
 
-def parsed(model: type[Answer], text: str) -> Answer:
+class RemoteSource:
+    """A service elsewhere: a sidecar or a fleet's; its first answer tells which."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        """Ask nothing yet."""
+        self._endpoint = endpoint
+        self._answers: AnswerSource | None = None
+
+    async def answers(self) -> AnswerSource:
+        """Who answers there: a sidecar has /state, and a fleet's service has none. Raises NotAnswered."""
+        if self._answers is None:
+            try:
+                await self._endpoint.ask("/state")
+                self._answers = SidecarAnswers(self._endpoint)
+            except NotAnswered as error:
+                if error.status != HTTPStatus.NOT_FOUND:
+                    raise
+                await self._endpoint.ask("/fleet")
+                self._answers = FleetAnswers(self._endpoint)
+        return self._answers
+
+
+def _parsed(parse: Callable[..., Parsed], text: str) -> Parsed:
     """An answer. Fields that a newer sidecar added are left out.
 
     Raises:
         NotAnswered: It is none.
     """
-    return _parsed(model.model_validate_json, text)
-
-
-def _parsed(parse: Callable[..., Parsed], text: str) -> Parsed:
     try:
         return parse(text, extra="ignore")
     except ValidationError as error:
@@ -358,38 +314,16 @@ def _name(state: State) -> str:
     return state.target or (state.recording.name if state.recording else "") or "server"
 
 
-def _line(server: str, finding: Recommendation) -> FindingLine:
-    return FindingLine(
-        server=server,
-        fingerprint=finding.fingerprint,
-        rule=finding.rule,
-        severity=finding.severity,
-        subject=finding.subject,
-        summary=finding.summary,
-        settings={change.setting: change.to for change in finding.changes},
-        actions=len(finding.actions),
-        read_bytes_saved_per_second=finding.effect.read_bytes_saved_per_second if finding.effect else None,
-        trend=finding.trend,
-        since=finding.since,
+def _watched(server: FleetServer, findings: Counter[Severity], at: float) -> WatchedServer:
+    down = "its exporter does not reach it" if server.up is False else None
+    return WatchedServer(
+        name=server.name,
+        version=" ".join(filter(None, (server.flavour, server.version))) or None,
+        source=documents.SOURCES[server.source],
+        problem="; ".join(filter(None, (down, *server.notes))) or None,
+        at=at,
+        findings=dict(findings),
     )
-
-
-def _fleet_line(finding: FleetFinding) -> FindingLine:
-    return FindingLine(
-        server=finding.server,
-        fingerprint=finding.fingerprint,
-        rule=finding.rule,
-        severity=finding.severity,
-        subject=finding.subject,
-        summary=finding.summary,
-        settings={change.setting: change.to for change in finding.changes},
-        actions=len(finding.actions),
-        read_bytes_saved_per_second=finding.read_bytes_saved_per_second,
-    )
-
-
-def _stale(problem: str | None) -> tuple[str, ...]:
-    return () if problem is None else (f"the report is old: {problem}",)
 
 
 def _weight(findings: Mapping[Severity, int]) -> int:

@@ -24,7 +24,6 @@ from advisor.mcp.answers import (
     FindingList,
     PlanAnswer,
     ServerList,
-    curve_answer,
     plan_answer,
 )
 from advisor.mcp.endpoint import NotAnswered
@@ -101,7 +100,7 @@ class Tools:
         could not.
         """
         return await self._answer(
-            lambda source: source.findings(server, severity, _of(rule)), paragraphs.findings, cursor
+            lambda source: source.findings(server, severity, rule or None), paragraphs.findings, cursor
         )
 
     async def get_finding(
@@ -144,11 +143,7 @@ class Tools:
         What to expect, the fewest and the most, and the same by table: whether memory can be cut, or whether more
         memory would help. It takes some seconds.
         """
-
-        async def curve(source: AnswerSource) -> CurveAnswer:
-            return curve_answer(await source.curve(server))
-
-        return await self._answer(curve, paragraphs.curve, cursor)
+        return await self._answer(lambda source: source.curve(server), paragraphs.curve, cursor)
 
     async def plan_change(
         self,
@@ -226,7 +221,7 @@ class Tools:
         What a blind rule lacks and the cure, who suppressed or overruled a finding, or the condition that does not
         hold, with the values that it was judged by.
         """
-        return await self._answer(lambda source: source.silence(_of(rule), server), paragraphs.silence, cursor)
+        return await self._answer(lambda source: source.silence(rule or None, server), paragraphs.silence, cursor)
 
     async def _answer(
         self,
@@ -244,7 +239,3 @@ class Tools:
         return CallToolResult(
             content=[TextContent(type="text", text=text) for text in texts], structured_content=dict(page.structured)
         )
-
-
-def _of(rule: str | None) -> tuple[str, ...]:
-    return (rule,) if rule else ()

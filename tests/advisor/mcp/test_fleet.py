@@ -9,9 +9,11 @@ from advisor.fleet.progress import Progress
 from advisor.fleet.reading import ReadingOptions
 from advisor.fleet.watch import FleetWatch
 from advisor.http import fleet as service
-from advisor.mcp import application, standing
+from advisor.mcp import application
+from advisor.mcp.endpoint import LocalEndpoint
 from advisor.mcp.pages import BOUNDS
 from advisor.mcp.readings import FleetReadings
+from advisor.mcp.sources import FleetAnswers
 from advisor.rules.rulebook import Rulebook
 from tests.advisor.building import RULES_FOLDER
 from tests.advisor.fleet import reports
@@ -38,8 +40,9 @@ def asked() -> AbstractAsyncContextManager[Agent]:
     """An agent beside the service."""
     watch = FleetWatch(report, 300)
     rules = Rulebook(RULES_FOLDER)
-    readings = FleetReadings(ReadingOptions(url=AWAY), rules)
-    return beside(application.create(standing.fleet(service.create(watch, rules), watch, readings)))
+    app = service.create(watch, rules)
+    readings = FleetReadings(watch, ReadingOptions(url=AWAY), rules)
+    return beside(application.create(FleetAnswers(LocalEndpoint(app), readings), app))
 
 
 async def test_servers_and_findings_come_with_all_their_pages() -> None:
