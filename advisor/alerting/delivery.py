@@ -153,12 +153,12 @@ class Alertmanager:
     async def _post(self, batch: Sequence[Alert]) -> tuple[int | None, str]:
         """The status of the answer, None if there is none, and in words what is wrong."""
         content = json.dumps([alert.body() for alert in batch], ensure_ascii=False).encode()
-        timeout = self._settings().timeout
+        headers, timeout = (("Content-Type", "application/json"),), self._settings().timeout
         try:
             # A timeout limits each step, and an answer that drips has many steps.
             async with (
                 asyncio.timeout(2 * timeout),
-                self._connections.post(self.url + PATH, content, "application/json") as answer,
+                self._connections.request("POST", self.url + PATH, headers, content) as answer,
             ):
                 text = await connections.beginning(answer)
         except (TimeoutError, httpcore.TimeoutException):

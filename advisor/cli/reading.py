@@ -20,7 +20,6 @@ from advisor.cli.output import Unusable
 if TYPE_CHECKING:
     from advisor.fleet.progress import Progress, ReadingStage
     from advisor.fleet.reading import ReadingOptions
-    from advisor.outgoing.settings import ClientSettings
     from exporter.server import Managed
 
 Answer = TypeVar("Answer")
@@ -28,7 +27,6 @@ Answer = TypeVar("Answer")
 PROMETHEUS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS"
 CONFIG_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_CONFIG"
 HEADERS_VARIABLE = "INNODB_ADVISOR_PROMETHEUS_HEADERS"
-_SHAPE = "this configuration is a mapping with basic_auth, authorization, tls_config, timeout"
 _LOGIN = "--prometheus-config has a place for the login, --header for a tenant"
 _HINTS = {
     401: _LOGIN,
@@ -63,6 +61,7 @@ def named_reading(
     """
     from advisor.fleet.identity import Identity
     from advisor.fleet.reading import ReadingOptions
+    from advisor.outgoing import settings
 
     if server is not None and shard is not None:
         raise click.UsageError("--server and --shard do not go together")
@@ -78,22 +77,11 @@ def named_reading(
         shard=shard,
         server=server,
         services=services,
-        settings=_settings(config_file, url),
+        settings=settings.read(config_file, url, _SECONDS),
         headers=_headers(headers),
         model_seconds=model_seconds,
         may_read=may_read,
     )
-
-
-def _settings(path: Path | None, url: str) -> ClientSettings:
-    """Login and TLS. Raises FileError as ``_reading`` does."""
-    from advisor.files import yaml_file
-    from advisor.outgoing.settings import HttpConfig, client_settings
-
-    document = None if path is None else yaml_file.read(path, HttpConfig, _SHAPE)
-    settings = client_settings(document, encrypted=url.startswith("https:"))
-    has_timeout = document is not None and "timeout" in document.content.model_fields_set
-    return settings if has_timeout else settings.lasting(_SECONDS)
 
 
 def _headers(options: tuple[tuple[tuple[str, str], ...], ...]) -> dict[str, str]:

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer", bound=BaseModel)
 
 _VARIABLE = "INNODB_ADVISOR_URL_CONFIG"
-_SHAPE = "this configuration is a mapping with basic_auth, authorization, tls_config, timeout"
 _SECONDS = 60.0
 """An answer may take so long, where no configuration says otherwise: a model may be asked, and wait for others."""
 
@@ -40,14 +39,10 @@ class SidecarOptions:
 
     def settings(self) -> ClientSettings:
         """Login, TLS and the limit for a request. Raises FileError where the configuration cannot be used."""
-        from advisor.files import yaml_file
-        from advisor.outgoing.settings import HttpConfig, client_settings
+        from advisor.outgoing import settings
 
         logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
-        document = None if self.config is None else yaml_file.read(self.config, HttpConfig, _SHAPE)
-        settings = client_settings(document, encrypted=self.url.startswith("https:"))
-        has_timeout = document is not None and "timeout" in document.content.model_fields_set
-        return settings if has_timeout else settings.lasting(_SECONDS)
+        return settings.read(self.config, self.url, _SECONDS)
 
     def ask(self, path: str, answer: type[Answer], content: str | None = None) -> Answer:
         """The sidecar's answer.

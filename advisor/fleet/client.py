@@ -160,13 +160,13 @@ class PrometheusClient:
         return answer
 
     async def _post(self, path: str, content: bytes) -> QueryAnswer:
-        headers = (("Accept", "application/json"), ("Accept-Encoding", "gzip"), *self._more.items())
-        form, timeout = "application/x-www-form-urlencoded", self._settings.timeout
+        form, timeout = ("Content-Type", "application/x-www-form-urlencoded"), self._settings.timeout
+        headers = (form, ("Accept", "application/json"), ("Accept-Encoding", "gzip"), *self._more.items())
         try:
             # A timeout limits each step, and an answer that drips has many steps.
             async with (
                 asyncio.timeout(timeout),
-                self._connections.post(self.url + path, content, form, headers) as answer,
+                self._connections.request("POST", self.url + path, headers, content) as answer,
             ):
                 return await _read(answer)
         except (TimeoutError, httpcore.ReadTimeout):

@@ -27,14 +27,6 @@ class Connections:
         self._pool: tuple[ClientSettings, httpcore.AsyncConnectionPool] | None = None
 
     @contextlib.asynccontextmanager
-    async def post(
-        self, url: str, content: bytes, content_type: str, headers: Iterable[tuple[str, str]] = ()
-    ) -> AsyncIterator[httpcore.Response]:
-        """The answer to a request with a body. As ``request``."""
-        async with self.request("POST", url, [("Content-Type", content_type), *headers], content) as response:
-            yield response
-
-    @contextlib.asynccontextmanager
     async def request(
         self, method: str, url: str, headers: Iterable[tuple[str, str]] = (), content: bytes | None = None
     ) -> AsyncIterator[httpcore.Response]:

@@ -8,16 +8,18 @@ from __future__ import annotations
 import base64
 import re
 import ssl
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, StrictBool, model_validator
 
+from advisor.files import yaml_file
 from advisor.files.certificates import load_authority, load_certificate
 from advisor.files.yaml_file import Document, FileModel, Seconds
 from exporter import files
 
+_SHAPE = "this configuration is a mapping with basic_auth, authorization, tls_config, timeout"
 TIMEOUT_SECONDS, _LONGEST_TIMEOUT = 10.0, 60.0
 
 
@@ -110,34 +112,49 @@ class ClientSettings:
     server_name: str | None
     timeout: float
 
-    def lasting(self, seconds: float) -> ClientSettings:
-        """The same with another limit for a request."""
-        return replace(self, timeout=seconds)
-
     def __repr__(self) -> str:
         """Without secrets."""
         return f"ClientSettings(timeout={self.timeout:g})"
 
 
-def client_settings(document: Document[HttpConfig] | None, *, encrypted: bool) -> ClientSettings:
+def read(path: Path | None, url: str, timeout: float) -> ClientSettings:
+    """The settings for a URL.
+
+    Args:
+        path: The configuration; None for the defaults.
+        url: Of the service.
+        timeout: Limit for a request where the configuration has none, seconds.
+
+    Raises:
+        FileError: Anything in the file, or in one that it names, is wrong; the text shows no secret.
+    """
+    document = None if path is None else yaml_file.read(path, HttpConfig, _SHAPE)
+    return client_settings(document, encrypted=url.startswith("https:"), timeout=timeout)
+
+
+def client_settings(
+    document: Document[HttpConfig] | None, *, encrypted: bool, timeout: float = TIMEOUT_SECONDS
+) -> ClientSettings:
     """The settings of a configuration.
 
     Args:
         document: The configuration; None for the defaults.
         encrypted: Whether any URL is https.
+        timeout: Limit for a request where the configuration has none, seconds.
 
     Raises:
         FileError: Anything in a file that it names is wrong; the text shows no secret.
     """
     if document is None:
-        return ClientSettings(None, _context(ClientTls(), encrypted=encrypted), None, TIMEOUT_SECONDS)
+        return ClientSettings(None, _context(ClientTls(), encrypted=encrypted), None, timeout)
     config = document.content
     context = _context(config.tls_config, encrypted=encrypted)
     if config.tls_config.ca_file:
         load_authority(context, document, "tls_config", "ca")
     if config.tls_config.cert_file:
         load_certificate(context, document, "tls_config")
-    return ClientSettings(_authorization(document), context, config.tls_config.server_name, config.timeout)
+    timeout = config.timeout if "timeout" in config.model_fields_set else timeout
+    return ClientSettings(_authorization(document), context, config.tls_config.server_name, timeout)
 
 
 def named_files(document: Document[HttpConfig]) -> tuple[Path, ...]:

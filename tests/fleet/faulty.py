@@ -173,7 +173,7 @@ def reading(url: str, *, at: float | None = END, now: float = END, selector: str
     Raises:
         PrometheusError: There is no inventory.
     """
-    settings = client_settings(None, encrypted=False).lasting(DEADLINE)
+    settings = client_settings(None, encrypted=False, timeout=DEADLINE)
     in_force = RuleSet(rules(), {}, (), END)
     options = ReadingOptions(url, selector, settings=settings, model_seconds=0.0, at=at, clock=lambda: now)
     return asyncio.run(read(options, in_force, Progress()))

@@ -114,7 +114,7 @@ async def test_an_answer_that_is_none_is_said(
 async def test_what_is_too_slow_or_too_long_is_asked_for_fewer_servers(
     answering: Answering, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = client_settings(None, encrypted=False).lasting(0.2)
+    settings = client_settings(None, encrypted=False, timeout=0.2)
     given_up = threading.Event()
     async with PrometheusClient("http://127.0.0.1:1") as client:
         with pytest.raises(QueryError, match="cannot connect: Connection refused") as failure:
