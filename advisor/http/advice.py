@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Annotated
 from urllib.parse import quote
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import Field
 
@@ -15,15 +15,13 @@ from advisor.advice import resolution
 from advisor.advice.service import Service, Unseen
 from advisor.contract.recommendation import Advice, Recommendation, SetAside, Severity
 from advisor.http import examples, pages
-from advisor.http.answers import HTML, JSON, MARKDOWN, NEGOTIATED, PLAIN, as_asked, negotiated
-from advisor.http.foundation import LookBack, TheLookBack, TheService
+from advisor.http.answers import DOCUMENT, HTML, NEGOTIATED, as_asked, negotiated
+from advisor.http.foundation import LookBack, TheFingerprint, TheLookBack, TheService
 from advisor.http.limits import costly
-from advisor.http.problems import documented, unknown
+from advisor.http.problems import documented, require_known
 from advisor.ledger.history import GoneFinding, GradedRecommendation, GradedSetAside, graded
 from advisor.render import advice as documents
 from advisor.render import outcomes
-
-_FORMS = (JSON, PLAIN, MARKDOWN, HTML)
 
 router = APIRouter(tags=["advice"])
 
@@ -81,7 +79,7 @@ class Filter(LookBack):
             422: "no rule scan-exceeds-old; did you mean scan-exceeds-old-sublist?",
             503: "cannot connect to 127.0.0.1:3306: Connection refused",
         },
-        offers=_FORMS,
+        offers=DOCUMENT,
         content=examples.advice(),
     ),
 )
@@ -91,13 +89,10 @@ async def advise(request: Request, query: Annotated[Filter, Query()], service: T
     Also what the rules could not see, and what is set aside, with the reason. JSON, markdown or plain text, as the
     Accept header asks; a browser gets the page.
     """
-    form = negotiated(request, _FORMS)
+    form = negotiated(request, DOCUMENT)
     if form == HTML:
         return pages.opened()
-    origins = service.rules.rule_set.origins
-    for rule in query.rule:
-        if rule not in origins:
-            raise unknown("rule", rule, origins)
+    require_known("rule", query.rule, service.rules.rule_set.origins)
     advice = _last_advice(service) if query.last else (await service.assessment(query.window)).advice
     return as_asked(form, query.part(advice), documents.advice)
 
@@ -117,24 +112,19 @@ async def advise(request: Request, query: Annotated[Filter, Query()], service: T
                 422: "window must be greater than 0",
                 503: "nothing has been collected yet",
             },
-            offers=_FORMS,
+            offers=DOCUMENT,
             content=examples.finding(),
         ),
     },
 )
-async def finding(
-    request: Request,
-    fingerprint: Annotated[str, Path(description="Sixteen hexadecimal digits.", examples=[examples.FINGERPRINT])],
-    query: TheLookBack,
-    service: TheService,
-) -> Response:
+async def finding(request: Request, fingerprint: TheFingerprint, query: TheLookBack, service: TheService) -> Response:
     """A recommendation by its fingerprint, and what became of the settings that it asks for.
 
     The fingerprint stays the same as long as rule and subject do. A finding that is suppressed or overruled comes with
     the reason. One that was found earlier and is gone comes with since when, and because of what. JSON, markdown or
     plain text, as the Accept header asks; a browser is sent to the page.
     """
-    form = negotiated(request, _FORMS)
+    form = negotiated(request, DOCUMENT)
     if form == HTML:  # relative: a proxy may have put a path before it
         return RedirectResponse(f"../#{quote(fingerprint, safe='')}", HTTPStatus.SEE_OTHER, NEGOTIATED)
     ledger = service.ledger

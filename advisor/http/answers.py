@@ -23,6 +23,8 @@ from advisor.render.markdown import markdown
 
 Shown = TypeVar("Shown", bound=BaseModel)
 JSON, HTML, PLAIN, MARKDOWN = "application/json", "text/html", "text/plain", "text/markdown"
+DOCUMENT = (JSON, PLAIN, MARKDOWN, HTML)
+"""The forms of an answer that is also a document for people."""
 NEGOTIATED: Mapping[str, str] = types.MappingProxyType({"Vary": "Accept"})
 """Headers of an answer whose form the header Accept chose: caches keep each form apart."""
 MOST_RANGES = 64

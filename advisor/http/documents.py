@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 from ruamel.yaml import YAML
-from ruamel.yaml.scalarstring import LiteralScalarString
+from ruamel.yaml.scalarstring import walk_tree
 
 from advisor.casetest import cases
 from advisor.casetest.cases import Case
@@ -145,17 +145,7 @@ def as_yaml(rule: Rule) -> str:
     out = io.StringIO()
     yaml = YAML()
     yaml.width = 120
-    yaml.dump(_folded(rule.file.model_dump(mode="json", by_alias=True, exclude_unset=True)), out)
+    content = rule.file.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    walk_tree(content)  # texts of several lines become blocks
+    yaml.dump(content, out)
     return out.getvalue()
-
-
-def _folded(value: Any) -> Any:
-    """The value, with texts of several lines as blocks."""
-    match value:
-        case Mapping():
-            return {key: _folded(part) for key, part in value.items()}
-        case list():
-            return [_folded(part) for part in value]
-        case str() if "\n" in value:
-            return LiteralScalarString(value)
-    return value

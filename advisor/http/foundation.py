@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from typing import Annotated, Any
 
 from anyio import to_thread
-from fastapi import Depends, FastAPI, Query, Request
+from fastapi import Depends, FastAPI, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.applications import Starlette
 from starlette.middleware.gzip import GZipMiddleware
 
 from advisor.advice.service import LONGEST_WINDOW, Service
-from advisor.http import problems
+from advisor.http import examples, problems
 from advisor.http.answers import Json, Validation
 from advisor.http.limits import Limits
 from advisor.rules.rulebook import Rulebook
@@ -58,6 +58,7 @@ def of_application(name: str) -> Any:
 TheRules = Annotated[Rulebook, of_application("rules")]
 TheService = Annotated[Service, of_application("service")]
 TheLookBack = Annotated[LookBack, Query()]
+TheFingerprint = Annotated[str, Path(description="Sixteen hexadecimal digits.", examples=[examples.FINGERPRINT])]
 
 
 def application(summary: str, description: str, background: Sequence[Background]) -> FastAPI:

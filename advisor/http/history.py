@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -9,14 +10,12 @@ from fastapi import APIRouter, Query, Request, Response
 from advisor.advice.service import Service
 from advisor.contract.settings import SETTINGS
 from advisor.http import examples, pages
-from advisor.http.answers import HTML, JSON, MARKDOWN, PLAIN, as_asked, negotiated
+from advisor.http.answers import DOCUMENT, HTML, as_asked, negotiated
 from advisor.http.foundation import TheService
 from advisor.http.limits import costly
-from advisor.http.problems import documented, unknown
+from advisor.http.problems import documented, require_known
 from advisor.ledger.history import History, HistoryFilter
 from advisor.render import html, outcomes
-
-_FORMS = (JSON, PLAIN, MARKDOWN, HTML)
 
 router = APIRouter(tags=["advice"])
 
@@ -29,7 +28,7 @@ router = APIRouter(tags=["advice"])
     response_description="Outcomes and findings.",
     responses=documented(
         {422: "no setting innodb_old_block_pct; did you mean innodb_old_blocks_pct?"},
-        offers=_FORMS,
+        offers=DOCUMENT,
         content=examples.history(),
     ),
 )
@@ -43,21 +42,18 @@ def history(  # in a thread: a thousand outcomes take a while to write
     it costs the server nothing, and is there while the server is away. JSON, markdown or plain text, as the Accept
     header asks; a browser gets a page.
     """
-    form = negotiated(request, _FORMS)
-    _refuse_unknown(selection, service)
+    form = negotiated(request, DOCUMENT)
+    require_known("rule", selection.rule, _rules(service))
+    require_known("setting", selection.setting, SETTINGS)
     answer = service.history(selection)
     if form == HTML:
         return pages.read("History", html.html(outcomes.history(answer)))
     return as_asked(form, answer, outcomes.history)
 
 
-def _refuse_unknown(selection: HistoryFilter, service: Service) -> None:
-    """Raise HTTPException, 422, for what nothing can have. A rule that is gone may still have outcomes."""
+def _rules(service: Service) -> Collection[str]:
+    """The rules in force, and those of findings and outcomes: a rule that is gone may still have some."""
     ledger = service.ledger
     findings = (finding.rule for finding in ledger.findings.values())
     outcomes = (outcome.rule for outcome in ledger.outcomes.values() if outcome.rule is not None)
-    rules = dict.fromkeys((*service.rules.rule_set.origins, *findings, *outcomes))
-    for what, names, known in (("rule", selection.rule, rules), ("setting", selection.setting, SETTINGS)):
-        for name in names:
-            if name not in known:
-                raise unknown(what, name, known)
+    return dict.fromkeys((*service.rules.rule_set.origins, *findings, *outcomes))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Path, Query, Request, Response
+from fastapi import APIRouter, HTTPException, Query, Request, Response
 from pydantic import Field
 
 from advisor.advice.service import Service
 from advisor.contract.plan import Plan, TargetName
 from advisor.http import examples, pages
 from advisor.http.advice import not_found
-from advisor.http.answers import HTML, JSON, MARKDOWN, PLAIN, as_asked, negotiated
-from advisor.http.foundation import LookBack, TheService
+from advisor.http.answers import DOCUMENT, HTML, as_asked, negotiated
+from advisor.http.foundation import LookBack, TheFingerprint, TheService
 from advisor.http.limits import costly
 from advisor.http.problems import documented
 from advisor.observe.window import Window
@@ -24,17 +24,15 @@ from advisor.render import plan as documents
 
 MODEL_SECONDS = 30.0
 """CPU time for the model of a filling pool: half of what a question may take. What it leaves out is named."""
-_FORMS = (JSON, PLAIN, MARKDOWN, HTML)
 _RESPONSES = documented(
     {
         404: "nothing that is found now has the fingerprint 9f2c; /advise has all there is",
         422: "for is missing: an owner of settings such as percona-ps",
         503: "nothing has been collected yet",
     },
-    offers=_FORMS,
+    offers=DOCUMENT,
     content=examples.plan(),
 )
-_Fingerprint = Annotated[str, Path(description="Sixteen hexadecimal digits.", examples=[examples.FINGERPRINT])]
 
 router = APIRouter(tags=["advice"])
 
@@ -59,7 +57,7 @@ class PlanQuestion(LookBack):
     responses=_RESPONSES,
 )
 async def plan(
-    request: Request, fingerprint: _Fingerprint, query: Annotated[PlanQuestion, Query()], service: TheService
+    request: Request, fingerprint: TheFingerprint, query: Annotated[PlanQuestion, Query()], service: TheService
 ) -> Response:
     """A patch for the place that owns the setting, the steps with their checks, and the way back.
 
@@ -80,7 +78,7 @@ async def plan(
     openapi_extra={"requestBody": {"required": True, "content": {"application/yaml": {"schema": {"type": "string"}}}}},
 )
 async def plan_for_manifest(
-    request: Request, fingerprint: _Fingerprint, query: Annotated[PlanQuestion, Query()], service: TheService
+    request: Request, fingerprint: TheFingerprint, query: Annotated[PlanQuestion, Query()], service: TheService
 ) -> Response:
     """The same for the owner's object or file of today, which is the body: the patch keeps everything else in it.
 
@@ -98,7 +96,7 @@ async def plan_for_manifest(
 async def _answer(
     request: Request, fingerprint: str, query: PlanQuestion, service: Service, manifest: str | None
 ) -> Response:
-    form = negotiated(request, _FORMS)
+    form = negotiated(request, DOCUMENT)
     advice = (await service.assessment(query.window)).advice
     finding = advice.by_fingerprint(fingerprint)
     if finding is None:

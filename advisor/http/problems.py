@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import logging
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -91,6 +91,17 @@ def unknown(
     close = difflib.get_close_matches(name, names)
     others = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(names)}"
     return HTTPException(status, f"no {what} {name}; {others}")
+
+
+def require_known(what: str, names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse a name of nothing.
+
+    Raises:
+        HTTPException: 422, as `unknown` has it.
+    """
+    for name in names:
+        if name not in known:
+            raise unknown(what, name, known)
 
 
 def unexpected(error: Exception) -> HTTPException:

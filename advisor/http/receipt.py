@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated
 
-from fastapi import APIRouter, HTTPException, Path, Request, Response
+from fastapi import APIRouter, HTTPException, Request, Response
 
 from advisor.http import examples, pages
-from advisor.http.answers import HTML, JSON, MARKDOWN, PLAIN, as_asked, negotiated
-from advisor.http.foundation import TheService
+from advisor.http.answers import DOCUMENT, HTML, as_asked, negotiated
+from advisor.http.foundation import TheFingerprint, TheService
 from advisor.http.problems import documented
 from advisor.plan.receipt import Receipt
 from advisor.plan.receipt import receipt as receipt_of
 from advisor.render import html
 from advisor.render import receipt as documents
-
-_FORMS = (JSON, PLAIN, MARKDOWN, HTML)
 
 router = APIRouter(tags=["advice"])
 
@@ -28,21 +25,19 @@ router = APIRouter(tags=["advice"])
     response_description="The receipt.",
     responses=documented(
         {404: "no finding and no outcome has the fingerprint 9f2c; /history has all there are"},
-        offers=_FORMS,
+        offers=DOCUMENT,
         content=examples.receipt(),
     ),
 )
 def receipt(  # in a thread: a document takes a while to write
-    request: Request,
-    fingerprint: Annotated[str, Path(description="Sixteen hexadecimal digits.", examples=[examples.FINGERPRINT])],
-    service: TheService,
+    request: Request, fingerprint: TheFingerprint, service: TheService
 ) -> Response:
     """What was predicted of the newest change that followed a finding, what was measured, and what else moved.
 
     It also says when, and under which versions. The answer comes from memory, as that of /history does, and is there
     while the server is away. JSON, markdown or plain text, as the Accept header asks; a browser gets a page.
     """
-    form = negotiated(request, _FORMS)
+    form = negotiated(request, DOCUMENT)
     answer = receipt_of(service.ledger, fingerprint)
     if answer is None:
         raise HTTPException(

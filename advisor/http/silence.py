@@ -11,7 +11,7 @@ from advisor.advice.silence import Silences, silences
 from advisor.http import examples
 from advisor.http.foundation import LookBack, TheService
 from advisor.http.limits import costly
-from advisor.http.problems import documented, unknown
+from advisor.http.problems import documented, require_known
 
 router = APIRouter(tags=["advice"])
 
@@ -44,8 +44,5 @@ async def silence(query: Annotated[SilenceQuestion, Query()], service: TheServic
 
     Conditions come with the values that they were judged by.
     """
-    origins = service.rules.rule_set.origins
-    for rule in query.rule:
-        if rule not in origins:
-            raise unknown("rule", rule, origins)
+    require_known("rule", query.rule, service.rules.rule_set.origins)
     return silences(await service.assessment(query.window), query.rule)

@@ -16,7 +16,7 @@ from advisor.http import examples, pages
 from advisor.http.answers import NEGOTIATED, Json, as_json, wants_page
 from advisor.http.foundation import LookBack, TheLookBack, TheService
 from advisor.http.limits import costly
-from advisor.http.problems import UNSEEN, documented, unknown
+from advisor.http.problems import UNSEEN, documented, require_known
 from advisor.observe.limits import RECENT_SECONDS
 from advisor.overview.overview import Overview
 from advisor.overview.statements import TableStatements
@@ -122,9 +122,7 @@ async def series(query: Annotated[SeriesQuery, Query()], service: TheService) ->
     The answer comes from memory.
     """
     names = tuple(QUANTITIES) if query.names is None else tuple(name.strip() for name in query.names.split(","))
-    for name in names:
-        if name not in QUANTITIES:
-            raise unknown("series", name, QUANTITIES)
+    require_known("series", names, QUANTITIES)
     history, since = tuple(service.source.history), _begin(query, service)
     return as_json(await asyncio.to_thread(numbers.series, history, names, since, query.points))
 

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from advisor.contract.upgrade import UpgradeForecast
 from advisor.http import examples, pages
-from advisor.http.answers import HTML, JSON, MARKDOWN, PLAIN, as_asked, negotiated
+from advisor.http.answers import DOCUMENT, HTML, as_asked, negotiated
 from advisor.http.foundation import LookBack, TheService
 from advisor.http.limits import costly
 from advisor.http.problems import documented
@@ -24,7 +24,6 @@ from advisor.upgrade.target import releases
 
 MODEL_SECONDS = 30.0
 """CPU time for the model of the pool: half of what a question may take. What it leaves out is named."""
-_FORMS = (JSON, PLAIN, MARKDOWN, HTML)
 
 router = APIRouter(tags=["advice"])
 
@@ -51,7 +50,7 @@ class UpgradeQuestion(LookBack):
             422: "8.4 is older than the server's 9.7.4: the forecast knows MySQL 9.7, and takes a later one for it",
             503: "cannot connect to 127.0.0.1:3306: Connection refused",
         },
-        offers=_FORMS,
+        offers=DOCUMENT,
         content=examples.upgrade(),
     ),
 )
@@ -62,7 +61,7 @@ async def upgrade(request: Request, query: Annotated[UpgradeQuestion, Query()], 
     what to record so that it can. Nothing is changed. JSON, markdown or plain text, as the Accept header asks; a
     browser gets a page.
     """
-    form = negotiated(request, _FORMS)
+    form = negotiated(request, DOCUMENT)
     if query.to is None:
         if form != HTML:
             raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, "to is missing: a version such as 8.4")
