@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -19,9 +18,6 @@ from advisor.cli.options import (
     where_options,
 )
 from advisor.cli.output import FINDINGS, epilog
-
-if TYPE_CHECKING:
-    from advisor.ledger.history import GradedAdvice
 
 
 @click.command(
@@ -57,44 +53,34 @@ def advise(
 
     Rules judge what happens while they watch. Let --watch span at least two runs of the work in question.
     """
-    import math
     import time
 
     from advisor.advice.interpreter import Remembered
     from advisor.advice.judgement import assess, judge
     from advisor.cli import ledgers, sources
+    from advisor.cli.output import model_json, put
     from advisor.contract.recommendation import Severity
     from advisor.ledger.history import GradedAdvice, dated, newest
     from advisor.ledger.ledger import Ledger
-    from advisor.observe.source import window
-    from exporter.connection.errors import ServerError
+    from advisor.render import advice as documents
 
     rules, machine = setup.load()
     hours = ledgers.hours_in(state_dir, where.state_address) if state_dir else None
     ledger = ledgers.ledger_in(state_dir, where.state_address) if state_dir else None
     source = sources.observed_source(where, watch, interval, machine)
     ledger = ledger or ledgers.ledger_of(source) or Ledger()
-    seen = window(source, math.inf)
-    if seen is None:
-        raise source.problem or ServerError("nothing has been collected yet")
+    seen = sources.whole_window(source)
     remembered = Remembered(hours, setup.may_read, tuple(ledger.outcomes.values()))
     judgements = judge(rules.rules, seen, remembered=remembered)
     assessment = assess({judgement.rule: judgement for judgement in judgements}, seen, rules.rule_set)
     dates = {"computed_at": time.time(), "age_seconds": 0.0}
     advice = dated(assessment.advice, ledger).model_copy(update=dates)
-    _put(GradedAdvice.model_construct(**dict(advice), outcomes=tuple(newest(ledger.outcomes.values()))), style)
+    graded = GradedAdvice.model_construct(**dict(advice), outcomes=tuple(newest(ledger.outcomes.values())))
+    if style == "json":
+        none = None if graded.outcomes else {"outcomes"}  # then it is what GET /advise answers
+        put(model_json(graded, exclude=none))
+    else:
+        put(documents.advice(graded), style=style)
     sources.refuse_missing_privileges(assessment.snapshot)
     if fail_on and any(finding.severity.rank >= Severity(fail_on).rank for finding in advice.recommendations):
         sys.exit(FINDINGS)
-
-
-def _put(advice: GradedAdvice, style: str) -> None:
-    from advisor.cli.output import model_json, put
-
-    if style == "json":
-        none = None if advice.outcomes else {"outcomes"}  # then it is what GET /advise answers
-        put(model_json(advice, by_alias=True, exclude=none))
-        return
-    from advisor.render import advice as documents
-
-    put(documents.advice(advice), style=style)

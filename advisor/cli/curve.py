@@ -56,13 +56,10 @@ def curve(
     from advisor.cli.output import put, writable
     from advisor.pool.errors import Unanswerable
     from advisor.pool.estimate import curve as estimate
-    from exporter.connection.errors import ServerError
 
     writable(output)
     source = sources.observed_source(where, watch, interval)
-    latest = source.latest
-    if latest is None:
-        raise source.problem or ServerError("nothing was collected")
+    latest = sources.whole_window(source).latest
     try:
         miss_curve = estimate(tuple(source.history), float("inf"), times).tidied()
     except Unanswerable as error:

@@ -7,16 +7,18 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from advisor.contract.visible import visible_json, visible_lines
+from advisor.contract.visible import json_of, visible_json, visible_lines
 
 if TYPE_CHECKING:  # --help needs no pydantic
     from pydantic import BaseModel
 
     from advisor.render.blocks import TextDocument
+
+    Answer = TypeVar("Answer", bound=BaseModel)
 
 FINDINGS, UNUSABLE, OPEN, UNDECIDED, INTERRUPTED = 1, 2, 3, 4, 130
 _EXIT_CODES = """
@@ -52,9 +54,7 @@ def say(text: str, *, err: bool = False, nl: bool = True) -> None:
 
 def model_json(model: BaseModel, **options: Any) -> str:
     """The JSON of a model, indented; with these options of model_dump_json."""
-    from advisor.contract.visible import json_of
-
-    return json_of(model, indent=2, **options) + "\n"
+    return json_of(model, indent=2, by_alias=True, **options) + "\n"
 
 
 def say_json(value: object) -> None:
@@ -93,6 +93,11 @@ def put(content: str | TextDocument, output: Path | None = None, style: str = "t
             part.write_text(_rendered(content, style), encoding="utf-8", errors="replace")
     except OSError as error:
         raise Unusable(f"cannot write {output}: {error.strerror}") from error
+
+
+def put_answer(answer: Answer, style: str, document: Callable[[Answer], TextDocument]) -> None:
+    """Print an answer: as JSON, or as its document in this style of ``put``."""
+    put(model_json(answer) if style == "json" else document(answer), style=style)
 
 
 def _print(content: str | TextDocument, style: str) -> None:

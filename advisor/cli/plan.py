@@ -84,6 +84,9 @@ def plan(
 
     What would not last, or is dangerous on this version, is refused with the reason.
     """
+    from advisor.cli.output import put_answer
+    from advisor.render import plan as documents
+
     if (any(where.args), sidecar is not None, reading is not None).count(True) > 1:
         raise click.UsageError("--url, --prometheus, and a server or a recording do not go together: name one")
     text = None if manifest is None else _text(manifest)
@@ -93,7 +96,7 @@ def plan(
         answer = _read(fingerprint, target, text, reading, setup)
     else:
         answer = _watched(fingerprint, target, text, where(), setup, watch=watch, interval=interval)
-    _put(answer, style)
+    put_answer(answer, style, documents.plan)
 
 
 def _text(manifest: str) -> str:
@@ -173,13 +176,3 @@ def _watched(
         names = ", ".join(finding.fingerprint for finding in advice.recommendations) or "none"
         raise Unusable(f"nothing that is found now has the fingerprint {fingerprint}; there are {names}")
     return plan_of(finding, seen, target, manifest, beside=advice.recommendations, loads=loads)
-
-
-def _put(answer: Plan, style: str) -> None:
-    from advisor.cli.output import model_json, put
-    from advisor.render import plan as documents
-
-    if style == "json":
-        put(model_json(answer, by_alias=True))
-    else:
-        put(documents.plan(answer), style=style)

@@ -49,11 +49,11 @@ def receipt(*, fingerprint: str, sidecar: SidecarOptions | None, remembered: Led
       3  open: the pool settles; or not changed: no change of the finding's settings was seen yet
       4  undecided: other work, another change, or a promise that nobody measures
     """  # noqa: D301 - click's mark for lines that stay as they are
-    from advisor.cli.output import model_json, put
+    from advisor.cli.output import put_answer
     from advisor.render import receipt as documents
 
     answer = _receipt(fingerprint, remembered) if sidecar is None else _asked(fingerprint, sidecar, remembered)
-    put(model_json(answer) if style == "json" else documents.receipt(answer), style=style)
+    put_answer(answer, style, documents.receipt)
     sys.exit(_CODES[answer.state])
 
 

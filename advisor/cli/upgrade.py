@@ -72,13 +72,16 @@ def upgrade(
     foretold. With --prometheus it is a table of the servers there, those that the upgrade changes most first; with
     --server the whole forecast for one of them.
     """
+    from advisor.cli.output import put_answer
+    from advisor.render import upgrade as documents
+
     if reading is None:
         answer = _forecast(to, where(), setup, option_file=option_file, watch=watch, interval=interval)
-        _put_forecast(answer, style)
+        put_answer(answer, style, documents.forecast)
         return
     if any(where.args) or option_file:
         raise click.UsageError("--prometheus stands alone: it replaces the server, and its option file")
-    _put_fleet(_fleet(to, reading, setup), style)
+    put_answer(_fleet(to, reading, setup), style, documents.fleet)
 
 
 def _forecast(
@@ -128,16 +131,6 @@ def _text(path: Path) -> str:
     return text
 
 
-def _put_forecast(answer: UpgradeForecast, style: str) -> None:
-    from advisor.cli.output import model_json, put
-    from advisor.render import upgrade as documents
-
-    if style == "json":
-        put(model_json(answer, by_alias=True))
-    else:
-        put(documents.forecast(answer), style=style)
-
-
 def _fleet(to: str, reading: ReadingOptions, setup: SetupOptions) -> FleetUpgrade:
     """The forecasts for a fleet.
 
@@ -152,13 +145,3 @@ def _fleet(to: str, reading: ReadingOptions, setup: SetupOptions) -> FleetUpgrad
     if not report.servers and not report.not_asked and reading.shard is None:
         raise Unusable(f"{reading.url}: {'; '.join(report.warnings)}")
     return report
-
-
-def _put_fleet(report: FleetUpgrade, style: str) -> None:
-    from advisor.cli.output import model_json, put
-    from advisor.render import upgrade as documents
-
-    if style == "json":
-        put(model_json(report, by_alias=True))
-    else:
-        put(documents.fleet(report), style=style)

@@ -50,7 +50,7 @@ def whatif(
     MariaDB, innodb_lru_scan_depth.
     """
     from advisor.cli import sources
-    from advisor.cli.output import model_json, put
+    from advisor.cli.output import put_answer
     from advisor.pool.errors import Refused, Unanswerable
     from advisor.pool.what_if import what_if
     from advisor.render import models
@@ -63,4 +63,4 @@ def whatif(
     except Unanswerable as error:
         sources.refuse_missing_privileges(window.latest)
         raise Unusable(f"the model has no answer: {error}") from error
-    put(model_json(answer, by_alias=True) if style == "json" else models.what_if(answer))
+    put_answer(answer, style, models.what_if)
