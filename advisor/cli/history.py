@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from datetime import UTC, datetime
+from datetime import datetime
 
 import click
 
@@ -58,7 +57,7 @@ def history(
     fingerprints: tuple[str, ...],
     settings: tuple[str, ...],
     results: tuple[str, ...],
-    since: float | None,
+    since: datetime | None,
     limit: int,
     style: str,
     fail_on: str | None,
@@ -81,7 +80,7 @@ def history(
     with the same at GET /history.
     """  # noqa: D301 - click's mark for lines that stay as they are
     from advisor.cli.ledgers import fails
-    from advisor.cli.output import model_json, put
+    from advisor.cli.output import put_answer
     from advisor.contract.settings import SETTINGS
     from advisor.ledger import history as histories
     from advisor.ledger.entry import Result
@@ -97,17 +96,10 @@ def history(
         fingerprint=list(fingerprints),
         setting=list(settings),
         result=list(map(Result, results)),
-        since=_moment(since),
+        since=since,
         limit=min(limit, MOST_OUTCOMES),
     )
     answer = histories.history(ledger, history_filter, kept=remembered.recording is None)
-    put(model_json(answer) if style == "json" else outcomes.history(answer), style=style)
+    put_answer(answer, style, outcomes.history)
     if fails(answer.outcomes, fail_on):
         sys.exit(FINDINGS)
-
-
-def _moment(since: float | None) -> datetime | None:
-    """A time in Unix seconds; a negative number is so many seconds ago."""
-    if since is None:
-        return None
-    return datetime.fromtimestamp(since if since >= 0 else time.time() + since, UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
@@ -59,16 +59,16 @@ interval = bounded_duration(
 """Time between two collections."""
 
 
-def since(text: str) -> float:
-    """``90m``, ``12h``, ``7d``: so many seconds ago, as a negative float; ``2026-11-23T08:00`` (UTC): Unix seconds."""
+def since(text: str) -> datetime:
+    """``90m``, ``12h``, ``7d``: so long ago; ``2026-11-23T08:00``: then, in UTC."""
     written = text.strip()
-    if match := re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhd])", written):
-        return -float(match[1]) * _SECONDS[match[2]]
     try:
+        if match := re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)([smhd])", written):
+            return datetime.now(UTC) - timedelta(seconds=float(match[1]) * _SECONDS[match[2]])
         at = datetime.fromisoformat(written)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise ValueError(f"{text!r} is not a time such as 90m, 7d, 2026-11-23 or 2026-11-23T08:00") from None
-    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 
 def multiples(text: str) -> tuple[float, ...]:
