@@ -34,6 +34,7 @@ def formatter(template: str = _FORMAT) -> logging.Formatter:
 
 def begin(level: int) -> None:
     """Log from this level on, to standard error."""
+    logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
     handler = logging.StreamHandler()
     handler.setFormatter(formatter())
     logging.basicConfig(level=level, handlers=[handler])

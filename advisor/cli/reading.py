@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import os
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -227,7 +226,6 @@ def read_once(read: Callable[[Progress], Coroutine[Any, Any, Answer]], url: str)
     from advisor.fleet.client import QueryError
     from advisor.fleet.reading import UnknownServer
 
-    logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
     try:
         with _progress() as progress:
             return asyncio.run(read(progress))

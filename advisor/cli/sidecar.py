@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -41,7 +40,6 @@ class SidecarOptions:
         """Login, TLS and the limit for a request. Raises FileError where the configuration cannot be used."""
         from advisor.outgoing import settings
 
-        logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
         return settings.read(self.config, self.url, _SECONDS)
 
     def ask(self, path: str, answer: type[Answer], content: str | None = None) -> Answer:
