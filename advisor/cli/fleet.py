@@ -114,7 +114,7 @@ def fleet(
 
     if reading.server is not None and listen is not None:
         raise click.UsageError("--listen is for all servers: leave out --server, and ask /advise?server=")
-    if listen is None and (alerting.urls or alerting.config):
+    if listen is None and (alerting.urls or alerting.alertmanager_config):
         raise click.UsageError("--alertmanager needs --listen: one reading cannot tell when a finding is gone")
     writable(to)
     rules, _ = setup.load()
@@ -159,7 +159,6 @@ def _serve(
     if alerting.urls and reserved:
         raise click.UsageError(f"--identity {reserved[0]}: alerts have a label {reserved[0]} of their own")
     logs.begin(logging.INFO)
-    logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
     web = None if web_config is None else WebSettings(web_config)
     notifier = alerting.notifier()
     watch = FleetWatch(lambda progress: read(reading, rules.rule_set, progress), every)
@@ -177,14 +176,14 @@ def _serve(
 
 
 def _form(report: FleetReport, style: str) -> str | TextDocument:
-    from advisor.contract.visible import json_of
+    from advisor.cli.output import model_json
     from advisor.render import fleet as documents
     from advisor.render import fleet_csv, html
     from advisor.render.markdown import markdown
 
     match style:
         case "json":
-            return json_of(report, indent=2, by_alias=True) + "\n"
+            return model_json(report)
         case "csv":
             return fleet_csv.csv(report)
         case "markdown":

@@ -8,7 +8,7 @@ import importlib.util
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -122,7 +122,6 @@ def _fleet(reading: ReadingOptions, setup: SetupOptions) -> MCPServer:
     from advisor.mcp.readings import FleetReadings
     from advisor.mcp.sources import FleetAnswers
 
-    logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
     rules, _ = setup.load()
     watch = FleetWatch(lambda progress: read(reading, rules.rule_set, progress), _EVERY_SECONDS)
     app = service.create(watch, rules, [rules.run])
@@ -137,24 +136,9 @@ def _here(where: SourceOptions, setup: SetupOptions) -> Iterator[MCPServer]:
     from advisor.mcp.endpoint import LocalEndpoint
     from advisor.mcp.sources import SidecarAnswers
 
-    with composed(
-        where=where,
-        setup=setup,
-        addresses=Addresses(None),
-        alerting=AlertingOptions((), None, 0.0, None),
-        **_AS_SERVE,
-    ) as (_, compose):
+    with composed(where=where, setup=setup, addresses=Addresses(), alerting=AlertingOptions()) as (
+        _,
+        compose,
+    ):  # no state: the running sidecar of --url has that
         app = compose("http", 0)
         yield application.create(SidecarAnswers(LocalEndpoint(app)), app)
-
-
-_AS_SERVE: dict[str, Any] = {
-    "interval": 10.0,
-    "history_seconds": 3600.0,
-    "statement_timeout": 5.0,
-    "collect_lru_pages": False,
-    "collect_lru_pages_anyway": False,
-    "state_dir": None,
-    "compat": None,
-}
-"""The defaults of `serve`. It keeps no state: the running sidecar of --url has that."""

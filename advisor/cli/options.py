@@ -126,7 +126,10 @@ def on_command_line(name: str) -> bool:
 
 
 def option_group(name: str, collect: Callable[..., object], *options: Decorator) -> Decorator:
-    """Options that belong together: the command gets the object that ``collect`` makes of them, as ``name``."""
+    """Options that belong together: the command gets the object that ``collect`` makes of them, as ``name``.
+
+    Of two groups that take a parameter of one name, the upper decorator's has it.
+    """
     parameters = tuple(inspect.signature(collect).parameters)
 
     def decorate(command: Command) -> Command:
@@ -258,24 +261,9 @@ _MACHINE = (
 )
 
 
-def _rules(config: Path | None, rules: Path | None) -> SetupOptions:
-    """These two alone: `fleet` has a --may-read of its own."""
-    return SetupOptions(config, rules)
-
-
-def _rules_and_machine(
-    config: Path | None,
-    rules: Path | None,
-    cores: float | None,
-    memory: int | None,
-    storage: Literal["ssd", "hdd"] | None,
-) -> SetupOptions:
-    """Without what is about findings alone."""
-    return SetupOptions(config, rules, cores=cores, memory=memory, storage=storage)
-
-
-rules_options = option_group("setup", _rules, *_RULES)
-rules_and_machine_options = option_group("setup", _rules_and_machine, *_RULES, *_MACHINE)
+rules_options = option_group("setup", SetupOptions, *_RULES)
+rules_and_machine_options = option_group("setup", SetupOptions, *_RULES, *_MACHINE)
+"""Without what is about findings alone."""
 setup_options = option_group(
     "setup",
     SetupOptions,

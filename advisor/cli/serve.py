@@ -115,13 +115,13 @@ def composed(
     setup: SetupOptions,
     addresses: Addresses,
     alerting: AlertingOptions,
-    interval: float,
-    history_seconds: float,
-    statement_timeout: float,
-    collect_lru_pages: bool,
-    collect_lru_pages_anyway: bool,
-    state_dir: Path | None,
-    compat: str | None,
+    interval: float = 10.0,
+    history_seconds: float = 3600.0,
+    statement_timeout: float = 5.0,
+    collect_lru_pages: bool = False,
+    collect_lru_pages_anyway: bool = False,
+    state_dir: Path | None = None,
+    compat: str | None = None,
 ) -> Iterator[tuple[Rulebook, Callable[[str, int], Application]]]:
     """Read every file that the options name, and keep the state's folder until the end.
 

@@ -47,7 +47,7 @@ def web_config_option(purpose: str) -> Decorator:
 class Addresses:
     """The URLs and names under which people reach a service; None for the defaults."""
 
-    external_url: str | None
+    external_url: str | None = None
     dashboard_url: str | None = None
     allowed_hosts: tuple[str, ...] = ()
 
@@ -107,11 +107,7 @@ fleet_link_options = option_group(
 )
 
 
-def _without_links(allowed_hosts: tuple[str, ...]) -> Addresses:
-    return Addresses(None, allowed_hosts=allowed_hosts)
-
-
-allowed_host_options = option_group("addresses", _without_links, _allowed_host_option(""))
+allowed_host_options = option_group("addresses", Addresses, _allowed_host_option(""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +116,15 @@ class AlertingOptions:
 
     Attributes:
         urls: Of each Alertmanager; empty where no alerts are sent.
-        config: Login, TLS and timeout.
+        alertmanager_config: Login, TLS and timeout.
         resend_seconds: Time between two sendings of an alert that holds.
         instance: The label of alerts; None for the server's address.
     """
 
-    urls: tuple[str, ...]
-    config: Path | None
-    resend_seconds: float
-    instance: str | None
+    urls: tuple[str, ...] = ()
+    alertmanager_config: Path | None = None
+    resend_seconds: float = 60.0
+    instance: str | None = None
 
     def notifier(self, where: SourceOptions | None = None) -> Notifier | None:
         """What sends alerts; None where no Alertmanager is named.
@@ -141,7 +137,7 @@ class AlertingOptions:
             click.UsageError: The options do not go together.
         """
         if not self.urls:
-            if self.config:
+            if self.alertmanager_config:
                 raise click.UsageError("--alertmanager-config needs an --alertmanager")
             return None
         if where and where.recording:
@@ -149,15 +145,15 @@ class AlertingOptions:
         from advisor.alerting.configuration import alert_settings
         from advisor.alerting.delivery import CAPACITY, FLEET_CAPACITY, Alertmanager, Notifier
 
-        logging.getLogger("httpcore").setLevel(logging.WARNING)  # else a line for each step of a request
-        settings = alert_settings(self.config, encrypted=any(url.startswith("https:") for url in self.urls))
-        for url in self.urls:
+        urls = tuple(dict.fromkeys(self.urls))
+        settings = alert_settings(self.alertmanager_config, encrypted=any(url.startswith("https:") for url in urls))
+        for url in urls:
             login = settings.content.client.authorization
             if login and url.startswith("http:") and not _is_local(urlsplit(url).hostname or ""):
                 log.warning("the login for Alertmanager goes over the network in the clear: %s has no TLS", url)
         capacity = CAPACITY if where else FLEET_CAPACITY
         return Notifier(
-            [Alertmanager(url, lambda: settings.content.client, capacity) for url in self.urls],
+            [Alertmanager(url, lambda: settings.content.client, capacity) for url in urls],
             settings,
             self.resend_seconds,
         )
@@ -187,15 +183,6 @@ def _is_local(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _alerting(
-    urls: tuple[str, ...],
-    alertmanager_config: Path | None,
-    alertmanager_resend: float,
-    instance: str | None = None,
-) -> AlertingOptions:
-    return AlertingOptions(tuple(dict.fromkeys(urls)), alertmanager_config, alertmanager_resend, instance or None)
-
-
 _ALERTMANAGER = (
     click.option(
         "--alertmanager",
@@ -222,6 +209,7 @@ _ALERTMANAGER = (
     ),
     click.option(
         "--alertmanager-resend",
+        "resend_seconds",
         type=bounded_duration(1, 3600, "is not between 1s and 1h"),
         default="60s",
         show_default=True,
@@ -229,10 +217,10 @@ _ALERTMANAGER = (
         "so that a restart of the sender may take that.",
     ),
 )
-fleet_alerting_options = option_group("alerting", _alerting, *_ALERTMANAGER)
+fleet_alerting_options = option_group("alerting", AlertingOptions, *_ALERTMANAGER)
 alerting_options = option_group(
     "alerting",
-    _alerting,
+    AlertingOptions,
     *_ALERTMANAGER,
     click.option(
         "--instance",

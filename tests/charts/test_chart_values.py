@@ -212,7 +212,7 @@ def test_scraped_metrics_and_the_sidecars_alerts_have_the_same_instance(
 ) -> None:
     monkeypatch.setattr(socket, "gethostname", lambda: "the-pod")
     where = named_source(values["dsn"], None, None, None)
-    options = AlertingOptions(("http://a",), None, 60.0, values.get("instance"))
+    options = AlertingOptions(("http://a",), instance=values.get("instance"))
     assert options.server_alerts(where, Links("http://a")).instance == instance
     for kind, endpoints in (("podMonitor", "podMetricsEndpoints"), ("serviceMonitor", "endpoints")):
         given = {**values, kind: {"enabled": True, "relabelings": [{"targetLabel": "team", "replacement": "dba"}]}}

@@ -64,13 +64,7 @@ def test_a_recording_is_no_reason_to_wake_anybody(run: Run) -> None:
 
 
 def made(**options: Any) -> AlertingOptions:
-    plain = {
-        "urls": ("http://am:9093",),
-        "config": None,
-        "resend_seconds": 60.0,
-        "instance": None,
-    }
-    return AlertingOptions(**{**plain, **options})
+    return AlertingOptions(**{"urls": ("http://am:9093",), **options})
 
 
 @pytest.mark.parametrize(
@@ -93,9 +87,9 @@ def test_a_login_in_the_clear_is_warned_of(tmp_path: Path, caplog: pytest.LogCap
     config = tmp_path / "http.yml"
     config.write_text("authorization: {credentials: hunter2}\n")
     where = named_source("mysql://a@db1", None, None, None)
-    made(config=config, urls=("https://am", "http://127.0.0.1:9093")).notifier(where)
+    made(alertmanager_config=config, urls=("https://am", "http://127.0.0.1:9093")).notifier(where)
     assert not caplog.records
-    made(config=config).notifier(where)
+    made(alertmanager_config=config).notifier(where)
     assert "goes over the network in the clear: http://am:9093 has no TLS" in caplog.text
     assert SECRET not in caplog.text
 
