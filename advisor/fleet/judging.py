@@ -6,11 +6,11 @@ answer wait: the budget is for the servers that read the most pages.
 
 from __future__ import annotations
 
-import heapq
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 from advisor import facts
 from advisor.advice.conditions import FactValues, values_of
@@ -25,6 +25,8 @@ from advisor.rules.check import Rule
 from advisor.rules.configuration import Suppression
 from exporter.collectors.index_sizes import INDEX_SIZES
 from exporter.snapshot import Snapshot
+
+Waiting = TypeVar("Waiting")
 
 SIDECAR = "run innodb-advisor as the server's sidecar"
 _CURES = {Source.MYSQLD_EXPORTER: SIDECAR, Source.SIDECAR: "update the server's sidecar, or look at its own verdicts"}
@@ -170,55 +172,48 @@ def _evaluated(evaluator: Evaluator, rule: Rule, window: Window) -> Iterator[Eva
                 yield Evaluation(rule.id, {}, Blind(rule=rule.id, lacks=name, reason=outcome.reason, cure=outcome.cure))
 
 
-class Budget:
-    """CPU time for models, for the servers that read the most pages. It holds the windows of a few servers only."""
+class Budget(Generic[Waiting]):
+    """CPU time for models, for the servers that read the most pages. It holds the windows of a few servers only.
 
-    def __init__(
-        self, seconds: float, suppressions: Sequence[Suppression] = (), clock: Callable[[], float] = time.thread_time
-    ) -> None:
+    Attributes:
+        left: The servers that there was no time for.
+    """
+
+    def __init__(self, seconds: float, clock: Callable[[], float] = time.process_time) -> None:
         """No server waits yet.
 
         Args:
             seconds: For all servers together.
-            suppressions: Findings that are not wanted.
-            clock: CPU seconds.
+            clock: CPU seconds, of the whole process: the models run in threads of a pool.
         """
-        self._seconds, self._suppressions, self._clock = seconds, suppressions, clock
-        self._waiting: list[tuple[float, str, Window, Source, JudgedServer]] = []
-        self._left: list[str] = []
+        self._seconds, self._clock = seconds, clock
+        self._waiting: dict[str, tuple[float, Window, Waiting]] = {}
+        self.left: set[str] = set()
 
-    def keep(self, server: str, window: Window, source: Source, judged: JudgedServer) -> None:
-        """Let a server wait whose rules wait for a model.
+    def keep(self, server: str, window: Window, waiting: Waiting) -> None:
+        """Let a server wait for a model. One that waits already begins anew.
 
         Args:
             server: Its name, unique.
             window: As it was judged.
-            source: Of the window's series.
-            judged: With rules that wait.
+            waiting: What is known of it without a model.
         """
         read = ratio(window.delta(over_pools("pages_read")), window.seconds) or 0.0
-        heapq.heappush(self._waiting, (read, server, window, source, judged))
+        self._waiting[server] = read, window, waiting
         if len(self._waiting) > _WAITING_SERVERS:
-            self._left.append(heapq.heappop(self._waiting)[1])
+            least = min(self._waiting, key=lambda server: (self._waiting[server][0], server))
+            del self._waiting[least]
+            self.left.add(least)
 
-    def spend(self, rules: Sequence[Rule]) -> Iterator[tuple[str, Source, JudgedServer]]:
-        """Ask the models: the servers that got an answer, and their verdicts now."""
+    def spend(self) -> Iterator[tuple[str, Window, Waiting, float]]:
+        """The servers that may ask a model, the busiest first, and the CPU seconds that are left for it."""
         until = self._clock() + self._seconds
-        for _, server, window, source, judged in sorted(self._waiting, key=lambda waiting: (-waiting[0], waiting[1])):
+        for server, (_, window, waiting) in sorted(self._waiting.items(), key=lambda item: (-item[1][0], item[0])):
             seconds = until - self._clock()
-            if seconds <= 0.0:
-                self._left.append(server)
-                continue
-            answered = judge(rules, window, source, self._suppressions, before=judged, seconds=seconds)
-            if any(lack.lacks == "time" and lack.rule in judged.waiting for lack in answered.blind):
-                self._left.append(server)
-            yield server, source, answered
-        self._waiting = []
-
-    @property
-    def left(self) -> tuple[str, ...]:
-        """The servers that there was no time for, in part or at all."""
-        return tuple(sorted(self._left))
+            if seconds > 0.0:
+                yield server, window, waiting, seconds
+            else:
+                self.left.add(server)
 
 
 def _cured(blind: Blind, window: Window, source: Source) -> Blind:

@@ -13,8 +13,7 @@ from advisor.fleet.judging import judge
 from advisor.fleet.progress import Progress
 from advisor.fleet.reader import FleetReader
 from advisor.fleet.reading import ReadingOptions, chosen, opened
-from advisor.fleet.rules_stage import managed
-from advisor.fleet.windows import WindowReader
+from advisor.fleet.windows import WindowReader, managed
 from advisor.observe.window import Window
 from advisor.plan.plan import plan
 from advisor.plan.targets.target import PlanRefused

@@ -144,7 +144,7 @@ class _Reading:
         clear = {key: entry for key, entry in servers.items() if not entry.ambiguous}
         for key, entry in servers.items():
             if entry.ambiguous:
-                self._findings.leave(entry.ambiguous, (key.name,))
+                self._findings.leave({entry.ambiguous: [key.name]})
         with progress.during("verdicts"):
             await self._verdicts(clear, whole=len(servers) == len(known.servers))
         stage = RulesStage(self._reader, self._rules, options.model_seconds, progress, self._findings)
@@ -160,8 +160,7 @@ class _Reading:
     async def _verdicts(self, servers: Mapping[ServerKey, InventoryEntry], *, whole: bool) -> None:
         judged = {key: entry for key, entry in servers.items() if entry.source is Source.VERDICT}
         found, left_out = await verdicts(self._reader, judged, self._rules, whole=whole)
-        for reason, names in left_out.items():
-            self._findings.leave(reason, names)
+        self._findings.leave(left_out)
         for key, verdict in found.items():
             self._findings.take(key.name, Source.VERDICT, verdict)
         self._progress.show("verdicts", len(judged), len(judged))

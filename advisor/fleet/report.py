@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from advisor.contract.fleet import FleetBlindSpot, FleetFinding, NotAsked, RuleSum, ServerSum, Source
 from advisor.contract.recommendation import Recommendation, Severity
+from advisor.fleet.shards import LeftOut
 from advisor.rules.check import Rule
 
 TOP = 20
@@ -19,7 +20,14 @@ Lack = tuple[str, str, str | None]
 """A rule that could not be judged, what it lacks, and a cure where there is one."""
 
 
-def finding_of(server: str, source: Source, recommendation: Recommendation) -> FleetFinding:
+def finding_of(
+    server: str,
+    source: Source,
+    recommendation: Recommendation,
+    *,
+    scrape_interval_seconds: float | None = None,
+    notes: tuple[str, ...] = (),
+) -> FleetFinding:
     """A recommendation as a finding about one of many servers."""
     effect = recommendation.effect
     return FleetFinding(
@@ -36,6 +44,8 @@ def finding_of(server: str, source: Source, recommendation: Recommendation) -> F
         evidence=recommendation.evidence,
         effect=effect,
         read_bytes_saved_per_second=effect.read_bytes_saved_per_second if effect else None,
+        scrape_interval_seconds=scrape_interval_seconds,
+        notes=notes,
     )
 
 
@@ -83,16 +93,15 @@ class FleetFindings:
             if len(examples := self._examples[lack, source]) < EXAMPLES:
                 examples.append(server)
 
-    def leave(self, reason: str, servers: Iterable[str]) -> None:
-        """These servers have no findings, for this reason."""
-        self._left[reason] += servers
+    def leave(self, left_out: LeftOut) -> None:
+        """These servers have no findings, for these reasons."""
+        for reason, servers in left_out.items():
+            self._left[reason] += servers
 
     @property
     def not_asked(self) -> tuple[NotAsked, ...]:
         """The servers of which nothing is said, by reason."""
-        return tuple(
-            NotAsked(servers=tuple(sorted(names)), reason=reason) for reason, names in self._left.items() if names
-        )
+        return not_asked(self._left)
 
     @property
     def blind_spots(self) -> tuple[FleetBlindSpot, ...]:
@@ -109,6 +118,11 @@ class FleetFindings:
             )
             for ((rule, lacks, cure), source), servers in spots
         )
+
+
+def not_asked(left_out: LeftOut) -> tuple[NotAsked, ...]:
+    """Servers that nothing is said of, by reason."""
+    return tuple(NotAsked(servers=tuple(sorted(names)), reason=reason) for reason, names in left_out.items())
 
 
 def ranked(findings: Iterable[FleetFinding]) -> tuple[FleetFinding, ...]:

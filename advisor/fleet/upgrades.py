@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from advisor.contract.fleet import NotAsked, Source
 from advisor.contract.recommendation import Number, Recommendation, tidy
 from advisor.contract.upgrade import FleetNotForetold, FleetUpgrade, NotForetold, ServerUpgrade, UpgradeForecast
-from advisor.facts.base import over_pools, ratio
 from advisor.fleet.identity import ServerKey
 from advisor.fleet.inventory import InventoryEntry, inventory
-from advisor.fleet.judging import judge
+from advisor.fleet.judging import Budget, judge
 from advisor.fleet.progress import Progress
 from advisor.fleet.reader import FleetReader
 from advisor.fleet.reading import ReadingOptions, chosen, opened, wants
-from advisor.fleet.report import EXAMPLES
-from advisor.fleet.rules_stage import managed
-from advisor.fleet.shards import Shard, over
-from advisor.fleet.windows import WindowReader
+from advisor.fleet.report import EXAMPLES, not_asked
+from advisor.fleet.windows import WindowReader, judge_windows
 from advisor.observe.window import Window
 from advisor.rules.rulebook import RuleSet
 from advisor.upgrade.forecast import forecast
@@ -29,8 +25,6 @@ from advisor.upgrade.target import UpgradeRefused, target
 
 _NO_VERSION = "its version is not known: no series has it"
 _ESTIMATED = "the rows of its tables are an estimate up to a day old"
-_WAITING_SERVERS = 32
-"""Servers whose windows wait for the model: its time serves hardly more."""
 
 
 async def read_upgrades(options: ReadingOptions, to: str, rules: RuleSet, progress: Progress) -> FleetUpgrade:
@@ -82,13 +76,12 @@ class UpgradeStage:
             progress: Follows the stages.
         """
         self._reader, self._to, self._rules = reader, to, rules
-        self._model_seconds, self._progress = model_seconds, progress
+        self._progress = progress
         self._forecasts: dict[str, tuple[Source, UpgradeForecast]] = {}
         self._notes: dict[str, tuple[str, ...]] = {}
-        self._waiting: list[tuple[float, str, Source, Window, Sequence[Recommendation]]] = []
+        self._budget = Budget[tuple[Source, tuple[Recommendation, ...]]](model_seconds)
         self._left: defaultdict[str, list[str]] = defaultdict(list)
         self._refusals: list[UpgradeRefused] = []
-        self._through, self._of = 0, 0
 
     async def run(self, servers: Mapping[ServerKey, InventoryEntry]) -> None:
         """Forecast for all of these servers.
@@ -99,10 +92,8 @@ class UpgradeStage:
         servers = {key: entry for key, entry in servers.items() if self._may_be_asked(entry)}
         if self._refusals and not servers:
             raise self._refusals[0]
-        self._of = len(servers)
-        for source in (Source.SIDECAR, Source.MYSQLD_EXPORTER):
-            of_source = {key: entry for key, entry in servers.items() if entry.series is source}
-            await self._all(of_source, WindowReader(self._reader, source))
+        for reason, names in (await judge_windows(self._reader, servers, self._shard, self._progress)).items():
+            self._left[reason] += names
         with self._progress.during("models"):
             await asyncio.to_thread(self._with_models)
 
@@ -123,7 +114,7 @@ class UpgradeStage:
     @property
     def not_asked(self) -> tuple[NotAsked, ...]:
         """The servers without a forecast, by reason."""
-        return tuple(NotAsked(servers=tuple(sorted(names)), reason=reason) for reason, names in self._left.items())
+        return not_asked(self._left)
 
     def _may_be_asked(self, entry: InventoryEntry) -> bool:
         """Whether there is a forecast for a server; else the reason is taken down."""
@@ -140,35 +131,14 @@ class UpgradeStage:
             self._left[reason].append(entry.key.name)
         return not reason
 
-    async def _all(self, servers: Mapping[ServerKey, InventoryEntry], windows: WindowReader) -> None:
-        async def ask(shard: Shard) -> Mapping[ServerKey, None]:
-            await self._shard({key: servers[key] for key in shard}, windows)
-            return dict.fromkeys(shard)
-
-        def done(count: int) -> None:
-            self._through += count
-            self._progress.show("rules", self._through, self._of)
-
-        _, left_out = await over(servers, ask, done=done)
-        for reason, names in left_out.items():
-            self._left[reason] += names
-
-    async def _shard(self, entries: Mapping[ServerKey, InventoryEntry], reader: WindowReader) -> None:
-        with self._progress.during("windows"):
-            windows = await reader.windows([*entries])
-        clear = {key: managed(window, entries[key]) for key, window in windows.items() if isinstance(window, Window)}
-        for key, why in windows.items():
-            if isinstance(why, str):
-                self._left[why].append(key.name)
-        if not clear:
-            return
-        async for part in reader.tables(clear):
+    async def _shard(self, reader: WindowReader, windows: Mapping[ServerKey, Window]) -> None:
+        async for part in reader.tables(windows):
             for key, window in part.items():
                 if isinstance(window, str):  # what is known without tables still holds
                     self._notes[key.name] = (f"of its tables: {window}",)
                 elif reader.source is Source.MYSQLD_EXPORTER:
                     self._notes[key.name] = (_ESTIMATED,)
-            whole = {key: clear[key] if isinstance(window, str) else window for key, window in part.items()}
+            whole = {key: windows[key] if isinstance(window, str) else window for key, window in part.items()}
             with self._progress.during("rules"):
                 await asyncio.to_thread(self._without_models, whole, reader.source)
 
@@ -176,21 +146,15 @@ class UpgradeStage:
         """The forecasts that take no model. Those of the servers that read the most wait for it."""
         for key, window in windows.items():
             findings = judge(self._rules.rules, window, source, self._rules.suppressions).findings
-            self._forecast(key.name, source, window, findings, 0.0)
-            read = ratio(window.delta(over_pools("pages_read")), window.seconds) or 0.0
-            heapq.heappush(self._waiting, (read, key.name, source, window, findings))
-            if len(self._waiting) > _WAITING_SERVERS:
-                heapq.heappop(self._waiting)
+            self._forecast(key.name, window, source, findings, 0.0)
+            self._budget.keep(key.name, window, (source, findings))
 
     def _with_models(self) -> None:
-        until = time.process_time() + self._model_seconds
-        for _, server, source, window, findings in sorted(self._waiting, key=lambda waiting: (-waiting[0], waiting[1])):
-            seconds = until - time.process_time()
-            if seconds > 0.0:
-                self._forecast(server, source, window, findings, seconds)
+        for server, window, (source, findings), seconds in self._budget.spend():
+            self._forecast(server, window, source, findings, seconds)
 
     def _forecast(
-        self, server: str, source: Source, window: Window, findings: Sequence[Recommendation], seconds: float
+        self, server: str, window: Window, source: Source, findings: tuple[Recommendation, ...], seconds: float
     ) -> None:
         answer = forecast(window, self._to, findings=findings, rules=self._rules.rules, seconds=seconds)
         self._forecasts[server] = source, answer

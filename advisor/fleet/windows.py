@@ -1,19 +1,24 @@
-"""Windows of a shard of servers: the newest points of the grid without a restart, a gap or a changed setting.
+"""Windows of servers, shard by shard: the newest points of the grid without a restart, a gap or a changed setting.
 
 Sections of single tables are asked for later, for the servers that a rule about a table is not settled for.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from advisor.contract.fleet import Source
 from advisor.fleet.client import QueryError
 from advisor.fleet.identity import ServerKey
+from advisor.fleet.inventory import InventoryEntry
 from advisor.fleet.mysqld_exporter import MYSQLD_EXPORTER
+from advisor.fleet.progress import Progress
 from advisor.fleet.queries import FleetQuery
 from advisor.fleet.reader import FleetReader, ServerSeries
 from advisor.fleet.sections import SeriesSource, with_sections
+from advisor.fleet.shards import LeftOut, Shard, over
 from advisor.fleet.sidecar import SIDECAR
 from advisor.observe.window import Window
 
@@ -124,6 +129,62 @@ class WindowReader:
             if samples:
                 intervals[key] = round(window.seconds / samples, 1)
         return intervals
+
+
+async def judge_windows(
+    reader: FleetReader,
+    servers: Mapping[ServerKey, InventoryEntry],
+    judge: Callable[[WindowReader, Mapping[ServerKey, Window]], Awaitable[None]],
+    progress: Progress,
+) -> LeftOut:
+    """Read the windows of all servers, and judge them a shard at a time.
+
+    Args:
+        reader: Asks; its grid has the points of the windows.
+        servers: Each is read from the series of its own exporter.
+        judge: Judges a shard. Where it raises a QueryError, its servers may come again, in halves.
+        progress: Follows the stages.
+
+    Returns:
+        The servers without a window, by reason.
+    """
+    left_out: defaultdict[str, list[str]] = defaultdict(list)
+    through = 0
+
+    def done(count: int) -> None:
+        nonlocal through
+        through += count
+        progress.show("rules", through, len(servers))
+
+    for source in EXPORTERS:
+        windows = WindowReader(reader, source)
+
+        async def ask(shard: Shard, windows: WindowReader = windows) -> Mapping[ServerKey, str]:
+            with progress.during("windows"):
+                answers = await windows.windows(shard)
+            clear = {
+                key: managed(window, servers[key]) for key, window in answers.items() if isinstance(window, Window)
+            }
+            if clear:
+                await judge(windows, clear)
+            return {key: reason for key, reason in answers.items() if isinstance(reason, str)}
+
+        of_source = [key for key, entry in servers.items() if entry.series is source]
+        reasons, not_asked = await over(of_source, ask, done=done)
+        for key, reason in reasons.items():
+            left_out[reason].append(key.name)
+        for reason, names in not_asked.items():
+            left_out[reason] += names
+    return left_out
+
+
+def managed(window: Window, entry: InventoryEntry) -> Window:
+    """The window, with the cloud service that the user names."""
+    managed = entry.server.managed if entry.server else None
+    if managed is None or window.latest.server.managed is not None:
+        return window
+    server = replace(window.latest.server, managed=managed)
+    return Window(tuple(replace(snapshot, server=server) for snapshot in window.snapshots))
 
 
 def _batches(series: Mapping[ServerKey, float]) -> Iterator[Sequence[ServerKey]]:

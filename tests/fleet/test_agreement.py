@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
@@ -25,7 +26,7 @@ from advisor.facts import facts
 from advisor.fleet.client import PrometheusClient
 from advisor.fleet.identity import Identity, ServerKey
 from advisor.fleet.inventory import InventoryEntry
-from advisor.fleet.judging import Budget, judge
+from advisor.fleet.judging import judge
 from advisor.fleet.progress import Progress
 from advisor.fleet.reader import FleetReader
 from advisor.fleet.series import Grid
@@ -170,12 +171,10 @@ async def seen(url: str, grid: Grid, source: Source) -> dict[str, Window]:
     return whole
 
 
-def judged(name: str, window: Window, source: Source) -> set[tuple[str, str]]:
+def judged(window: Window, source: Source) -> set[tuple[str, str]]:
     """What the rules find, models included, as rule and subject."""
-    budget, verdicts = Budget(float("inf")), judge(rules(), window, source)
-    if verdicts.waiting:
-        budget.keep(name, window, source, verdicts)
-        [(*_, verdicts)] = budget.spend(rules())
+    verdicts = judge(rules(), window, source)
+    verdicts = judge(rules(), window, source, before=verdicts, seconds=math.inf)
     return {(finding.rule, str(dict(finding.subject))) for finding in verdicts.findings}
 
 
@@ -217,7 +216,7 @@ def test_the_fleet_counts_as_servers_do_and_finds_what_their_sidecars_find(
                     assert grown is not None
                     assert least <= grown <= most, (name, source, what)
                 assert watched[name].growth("file_reads")[0] == growths["file_reads"]
-                assert scanned in judged(name, window, source), (name, source)
+                assert scanned in judged(window, source), (name, source)
             upgrade = asyncio.run(forecast(asked.url, Grid(END, STEP), source, watched["mysql-9.7"]))
             assert upgrade.assumed == "9.7"
             assert (upgrade.blockers, upgrade.effects) == ((), ())

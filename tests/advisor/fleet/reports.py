@@ -48,7 +48,7 @@ def all_captures() -> tuple[str, ...]:
 
 def finding(server: str, recommendation: Recommendation, source: Source = Source.MYSQLD_EXPORTER) -> FleetFinding:
     """A finding of a server; series hold no text of a verdict."""
-    whole = report.finding_of(server, source, recommendation).model_copy(update={"scrape_interval_seconds": 15.0})
+    whole = report.finding_of(server, source, recommendation, scrape_interval_seconds=15.0)
     if source is not Source.VERDICT:
         return whole.model_copy(update={"notes": ("The number of rows is an estimate up to a day old.",)})
     page = f"http://advisor.{server.replace('/', '.')}:9747/#{recommendation.fingerprint}"

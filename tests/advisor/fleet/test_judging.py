@@ -38,11 +38,7 @@ def grid(*passes: float) -> Window:
 
 
 def answered(window: Window, source: Source = Source.MYSQLD_EXPORTER) -> JudgedServer:
-    budget = Budget(60.0)
-    budget.keep("db-1", window, source, judge(rules(), window, source))
-    [(server, _, judged)] = budget.spend(rules())
-    assert (server, budget.left) == ("db-1", ())
-    return judged
+    return judge(rules(), window, source, before=judge(rules(), window, source), seconds=60.0)
 
 
 def test_an_hour_of_nine_points_is_judged_as_a_whole() -> None:
@@ -141,18 +137,17 @@ def test_what_is_settled_without_tables_is_as_with_them() -> None:
 def test_the_models_serve_who_reads_the_most_and_name_who_is_left() -> None:
     busy, quiet = grid(*range(9)), grid(*(number / 2 for number in range(9)))
     ticks = iter((0.0, 0.0, 5.0))
-    budget = Budget(5.0, clock=lambda: next(ticks))
-    budget.keep("quiet", quiet, Source.SIDECAR, judge(rules(), quiet, Source.SIDECAR))
-    budget.keep("busy", busy, Source.SIDECAR, judge(rules(), busy, Source.SIDECAR))
-    assert [server for server, *_ in budget.spend(rules())] == ["busy"]
-    assert budget.left == ("quiet",)
+    budget = Budget[str](5.0, clock=lambda: next(ticks))
+    budget.keep("quiet", quiet, "")
+    budget.keep("busy", busy, "")
+    assert [server for server, *_ in budget.spend()] == ["busy"]
+    assert budget.left == {"quiet"}
 
 
 def test_few_servers_wait_for_a_model_however_many_would() -> None:
-    window = grid(*range(9))
-    judged, budget = judge(rules(), window, Source.SIDECAR), Budget(0.0)
+    window, budget = grid(*range(9)), Budget[str](0.0)
     for number in range(100):
-        budget.keep(f"db-{number:02}", window, Source.SIDECAR, judged)
+        budget.keep(f"db-{number:02}", window, "")
     assert len(budget.left) == 68
-    assert list(budget.spend(rules())) == []
+    assert list(budget.spend()) == []
     assert len(budget.left) == 100

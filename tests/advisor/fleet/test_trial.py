@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,7 +13,7 @@ import pytest
 
 from advisor.contract.fleet import FleetFinding, Source
 from advisor.contract.recommendation import Recommendation
-from advisor.fleet.judging import Budget, JudgedServer, judge
+from advisor.fleet.judging import JudgedServer, judge
 from advisor.observe.window import Window
 from advisor.rules import check
 from tests.advisor.building import REPOSITORY, RULES_FOLDER, captured
@@ -151,9 +152,7 @@ def tried(captures: tuple[str, ...], source: Source, cut: Cut) -> Trial:
         window = cut(captured(capture))
         judged = judge(rules(), window, source)
         if judged.waiting:
-            budget = Budget(float("inf"))
-            budget.keep(capture, window, source, judged)
-            [(*_, judged)] = budget.spend(rules())
+            judged = judge(rules(), window, source, before=judged, seconds=math.inf)
         trial.take(capture, judged)
     return trial
 

@@ -13,9 +13,11 @@ from advisor.cli.main import main
 from advisor.contract.fleet import Source
 from advisor.contract.upgrade import FleetUpgrade
 from advisor.contract.visible import json_of
+from advisor.fleet.client import QueryError
 from advisor.fleet.identity import ServerKey
 from advisor.fleet.inventory import InventoryEntry
 from advisor.fleet.progress import Progress
+from advisor.fleet.series import QueryAnswer
 from advisor.fleet.upgrades import UpgradeStage
 from advisor.render import html, text
 from advisor.render import upgrade as documents
@@ -41,11 +43,11 @@ MARIADB = identify({"version": "11.8.2-MariaDB"})
 
 
 async def staged(
-    series: SeriesByQuery, source: Source, servers: Mapping[ServerKey, Server | None], to: str = "26.10"
+    series: SeriesByQuery | CannedPrometheus, source: Source, servers: Mapping[ServerKey, Server | None]
 ) -> UpgradeStage:
-    client = CannedPrometheus(series, servers=SERVERS)
+    client = series if isinstance(series, CannedPrometheus) else CannedPrometheus(series, servers=SERVERS)
     rules = Rulebook(builtin_directory()).rule_set
-    stage = UpgradeStage(reader(client), to, rules, 15.0, Progress())
+    stage = UpgradeStage(reader(client), "26.10", rules, 15.0, Progress())
     await stage.run({key: InventoryEntry(key, source, server) for key, server in servers.items()})
     return stage
 
@@ -86,6 +88,23 @@ async def test_servers_that_cannot_be_upgraded_so_are_named_with_the_reason_and_
         ("db-2",): "its version is not known",
         ("db-3",): "Aurora's InnoDB has versions of its own, which are not known here",
     }
+
+
+async def test_a_shard_that_is_asked_for_again_names_each_server_once() -> None:
+    class Wavering(CannedPrometheus):
+        """One whose first answer about tables breaks a limit."""
+
+        async def instant(self, query: str, at: float) -> QueryAnswer:
+            if "mysql_info_schema_table_rows{" in query and faults:
+                raise QueryError(faults.pop(), "limit")
+            return await super().instant(query, at)
+
+    faults = ["HTTP 422, execution: too many samples"]
+    client = Wavering(with_tables(), servers=SERVERS[:3])
+    stage = await staged(client, Source.MYSQLD_EXPORTER, dict.fromkeys(SERVERS, MYSQL))
+    assert faults == []
+    assert [server.server for server in stage.servers(whole=False)] == ["db-0", "db-1", "db-2"]
+    assert [group.servers for group in stage.not_asked] == [("db-3",)]
 
 
 @pytest.mark.parametrize("name", ["mysql-8.0/counted-beside-index", "mysql-5.6/change-buffer-merges"])
