@@ -71,7 +71,7 @@ def mcp(
     """
     if importlib.util.find_spec("mcp") is None:
         raise Unusable("`mcp` needs the SDK of the Model Context Protocol: pip install 'innodb-advisor[mcp]'")
-    if (any(where.args), sidecar is not None, reading is not None).count(True) > 1:
+    if (any(where.keywords.values()), sidecar is not None, reading is not None).count(True) > 1:
         raise click.UsageError("--url, --prometheus, and a server or a recording do not go together: name one")
     logs.begin(logging.INFO if listen else logging.WARNING)
     with contextlib.ExitStack() as opened:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import logging
 import math
 import os
@@ -126,16 +125,13 @@ def on_command_line(name: str) -> bool:
 
 
 def option_group(name: str, collect: Callable[..., object], *options: Decorator) -> Decorator:
-    """Options that belong together: the command gets the object that ``collect`` makes of them, as ``name``.
-
-    Of two groups that take a parameter of one name, the upper decorator's has it.
-    """
-    parameters = tuple(inspect.signature(collect).parameters)
+    """Options that belong together: the command gets the object that ``collect`` makes of them, as ``name``."""
+    parameters = [parameter.name for parameter in click.command()(options_of(*options)(lambda: None)).params]
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_group(**values: Any) -> Any:
-            group = {parameter: values.pop(parameter) for parameter in parameters if parameter in values}
+            group = {parameter: values.pop(parameter) for parameter in parameters}
             return command(**values, **{name: collect(**group)})
 
         return options_of(*options)(with_group)
@@ -201,12 +197,6 @@ def named_source(
     return SourceOptions(recording, None)
 
 
-def _later_named_source(
-    dsn: str | None, defaults_file: Path | None, password_file: Path | None, recording: Path | None
-) -> functools.partial[SourceOptions]:
-    return functools.partial(named_source, dsn, defaults_file, password_file, recording)
-
-
 server_options = option_group("where", named_server, *_SERVER)
 _SOURCE = (
     *_SERVER,
@@ -218,7 +208,7 @@ _SOURCE = (
     ),
 )
 where_options = option_group("where", named_source, *_SOURCE)
-optional_where_options = option_group("where", _later_named_source, *_SOURCE)
+optional_where_options = option_group("where", lambda **options: functools.partial(named_source, **options), *_SOURCE)
 """``where`` is a call, which raises as ``named_source`` does: another option may stand in for the server."""
 
 _RULES = (

@@ -87,7 +87,7 @@ def plan(
     from advisor.cli.output import put_answer
     from advisor.render import plan as documents
 
-    if (any(where.args), sidecar is not None, reading is not None).count(True) > 1:
+    if (any(where.keywords.values()), sidecar is not None, reading is not None).count(True) > 1:
         raise click.UsageError("--url, --prometheus, and a server or a recording do not go together: name one")
     text = None if manifest is None else _text(manifest)
     if sidecar is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -19,7 +18,6 @@ from advisor.cli.output import Unusable
 if TYPE_CHECKING:
     from advisor.fleet.progress import Progress, ReadingStage
     from advisor.fleet.reading import ReadingOptions
-    from exporter.server import Managed
 
 Answer = TypeVar("Answer")
 
@@ -42,17 +40,13 @@ def named_reading(
     url: str,
     config_file: Path | None,
     headers: tuple[tuple[tuple[str, str], ...], ...],
-    selector: str,
-    window: float,
     identity: tuple[str, ...] | None,
     replica_labels: tuple[str, ...],
     server: str | None,
     shard: tuple[int, int] | None,
-    services: tuple[tuple[str, Managed], ...],
-    model_seconds: float,
-    may_read: float | None = None,
+    **options: Any,
 ) -> ReadingOptions:
-    """What to read.
+    """What to read; the other options are its fields.
 
     Raises:
         click.UsageError: The options do not go together.
@@ -70,16 +64,12 @@ def named_reading(
         raise click.UsageError(str(error)) from None
     return ReadingOptions(
         url=url,
-        selector=selector,
-        window=window,
         identity=labels,
         shard=shard,
         server=server,
-        services=services,
         settings=settings.read(config_file, url, _SECONDS),
         headers=_headers(headers),
-        model_seconds=model_seconds,
-        may_read=may_read,
+        **options,
     )
 
 
@@ -204,7 +194,6 @@ reading_options = option_group(
 )
 
 
-@functools.wraps(named_reading)
 def _reading_or_none(url: str | None, **options: Any) -> ReadingOptions | None:
     return None if url is None else named_reading(url=url, **options)
 

@@ -79,7 +79,7 @@ def upgrade(
         answer = _forecast(to, where(), setup, option_file=option_file, watch=watch, interval=interval)
         put_answer(answer, style, documents.forecast)
         return
-    if any(where.args) or option_file:
+    if any(where.keywords.values()) or option_file:
         raise click.UsageError("--prometheus stands alone: it replaces the server, and its option file")
     put_answer(_fleet(to, reading, setup), style, documents.fleet)
 
