@@ -12,7 +12,7 @@ from typing import Any
 from advisor.fleet import mysqld_exporter_tables as tables
 from advisor.fleet.queries import NUMBERS, FleetQuery, last, named, present
 from advisor.fleet.reader import ServerSeries
-from advisor.fleet.sections import CHECKPOINT_AGE, SeriesSource, newest, only, partial, pools, printed, snapshots
+from advisor.fleet.sections import CHECKPOINT_AGE, SeriesSource, newest, only, partial, pools, printed
 from advisor.fleet.series import Grid
 from advisor.observe.window import Window
 from exporter.collectors import BY_NAME
@@ -141,7 +141,7 @@ def _window(series: ServerSeries, grid: Grid) -> Window:
         }
 
     without = Snapshot(grid.end, server, "", failures)
-    return tables.since_its_begin(newest(snapshots(series, AT, grid.points, without, sections)))
+    return tables.since_its_begin(newest(series, AT, grid.points, without, sections))
 
 
 def _machine(series: ServerSeries, end: float) -> Machine | None:

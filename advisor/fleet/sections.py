@@ -55,26 +55,39 @@ class SeriesSource:
     tables: Callable[[ServerSeries, Sequence[float], Snapshot], Iterable[Mapping[str, Any]]]
 
 
-def newest(points: Sequence[Snapshot | None]) -> Window:
+def newest(
+    series: ServerSeries,
+    at: FleetQuery,
+    points: Sequence[float],
+    without: Snapshot,
+    sections: Callable[[float], Mapping[str, Any]],
+) -> Window:
     """The newest points that belong together.
 
     Args:
-        points: Of the grid, oldest first; None where the server has no sample. The last is known.
+        series: The server's.
+        at: Has the time of the newest sample, and at the last point one.
+        points: Of the grid, oldest first.
+        without: A snapshot without sections, with the outcomes of those that are not known.
+        sections: The sections at a point, by collector; None for one that is not known.
 
     Raises:
         ValueError: These are too few, with the reason.
     """
     together: list[Snapshot] = []  # newest first
     cut = "the first sample"
+    times = [series.value(at.name, point) for point in points]
     for number, point in reversed([*enumerate(points)]):
-        if point is None:
-            cut = "a gap in its samples" if any(points[:number]) else cut
+        time = times[number]
+        if time is None:
+            cut = "a gap in its samples" if any(times[:number]) else cut
             break
-        if together and (event := _between(point, together[-1])):
+        snapshot = with_sections(replace(without, at=time), sections(point))
+        if together and (event := _between(snapshot, together[-1])):
             cut = event
             break
-        if not together or point.at < together[-1].at:  # else the same sample is the last one of both points
-            together.append(point)
+        if not together or time < together[-1].at:  # else the same sample is the last one of both points
+            together.append(snapshot)
     if len(together) < LEAST_POINTS:
         raise ValueError(f"not long enough since {cut}")
     return Window(_without_first_means((*reversed(together),)))
@@ -96,29 +109,6 @@ def _without_first_means(snapshots: tuple[Snapshot, ...]) -> tuple[Snapshot, ...
         first = first.with_section(POOLS, tuple(replace(pool, modified_pages=UNKNOWN) for pool in pools))
     status = {name: value for name, value in (first[STATUS] or {}).items() if name != CHECKPOINT_AGE}
     return first.with_section(STATUS, status or None), *rest
-
-
-def snapshots(
-    series: ServerSeries,
-    at: FleetQuery,
-    points: Sequence[float],
-    without: Snapshot,
-    sections: Callable[[float], Mapping[str, Any]],
-) -> list[Snapshot | None]:
-    """A snapshot at each point; None where the server has no sample.
-
-    Args:
-        series: The server's.
-        at: Has the time of the newest sample.
-        points: Of the grid.
-        without: A snapshot without sections, with the outcomes of those that are not known.
-        sections: The sections at a point, by collector; None for one that is not known.
-    """
-    times = [series.value(at.name, point) for point in points]
-    return [
-        None if time is None else with_sections(replace(without, at=time), sections(point))
-        for point, time in zip(points, times, strict=True)
-    ]
 
 
 def with_sections(snapshot: Snapshot, sections: Mapping[str, Any]) -> Snapshot:
@@ -152,11 +142,6 @@ def partial(kind: type[Item], values: Mapping[str, Any]) -> Item:
             for name, whole in _whole_numbers(kind).items()  # type: ignore[arg-type]  # a dataclass is hashable
         }
     )
-
-
-def rounded(values: Mapping[Any, float]) -> dict[Any, int]:
-    """Counts as whole numbers."""
-    return {name: round(value) for name, value in values.items()}
 
 
 def printed(name: str, value: float) -> str:

@@ -11,17 +11,7 @@ from typing import Any, TypeVar, get_args
 
 from advisor.fleet.queries import WORDS, FleetQuery, exposed, last, named, present, shown
 from advisor.fleet.reader import ServerSeries
-from advisor.fleet.sections import (
-    CHECKPOINT_AGE,
-    SeriesSource,
-    newest,
-    only,
-    partial,
-    pools,
-    printed,
-    rounded,
-    snapshots,
-)
+from advisor.fleet.sections import CHECKPOINT_AGE, SeriesSource, newest, only, partial, pools, printed
 from advisor.fleet.series import Grid
 from advisor.observe.window import Window
 from exporter.collectors import BY_NAME
@@ -118,7 +108,7 @@ _LATER = frozenset(
 def _window(series: ServerSeries, grid: Grid) -> Window:
     server = _server(only(series, "sidecar-server", grid.end))
     without = Snapshot(grid.end, server, "", dict(_outcomes(series, grid.end)))
-    return newest(snapshots(series, AT, grid.points, without, lambda point: _sections(series, point, grid.end)))
+    return newest(series, AT, grid.points, without, lambda point: _sections(series, point, grid.end))
 
 
 def _server(labels: Sequence[str]) -> Server:
@@ -145,7 +135,7 @@ def _sections(series: ServerSeries, point: float, end: float) -> dict[str, Any]:
         "status": _status(series, point),
         "variables": _variables(series, point),
         "pools": _pools(series, point, end),
-        "innodb_metrics": rounded(series.fields(INNODB_METRICS, point)),
+        "innodb_metrics": {name: round(value) for name, value in series.fields(INNODB_METRICS, point).items()},
         "data_files": _item(series, DATA_FILES, FileReads, point, "reads"),
         "parallel_readers": _item(series, PARALLEL_READERS, ParallelReaders, point, "threads"),
         "ddl": _item(series, DDL, Ddl, point, "threads", "builds"),
