@@ -26,8 +26,6 @@ QueryOutcome = Literal["answered", "incomplete", "limit", "refused", "unreachabl
 ErrorKind = Literal["incomplete", "limit", "slow", "refused", "unreachable"]
 """Why there is no answer. Unreachable: there is no connection, or the answer is not Prometheus'."""
 
-AT_ONCE = 2
-"""Queries at the same time at most: the Prometheus has other readers."""
 _FOR_EVERYONE = {"partial_response": "false", "dedup": "true", "max_source_resolution": "0s"}
 """Parameters of Thanos; the others ignore them. Downsampled data never enter an answer."""
 _DOWNSAMPLED = {"max_source_resolution": "1h"}
@@ -92,7 +90,6 @@ class PrometheusClient:
         self._queries = Counter[QueryOutcome]() if queries is None else queries
         self._more = dict(headers or {})
         self._connections = Connections(lambda: self._settings)
-        self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def __aenter__(self) -> Self:
         return self
@@ -151,8 +148,7 @@ class PrometheusClient:
 
     async def _counted(self, path: str, parameters: Mapping[str, str]) -> QueryAnswer:
         try:
-            async with self._turns:
-                answer = await self._post(path, urlencode(parameters, errors="replace").encode())
+            answer = await self._post(path, urlencode(parameters, errors="replace").encode())
         except QueryError as error:
             self._queries["limit" if error.kind == "slow" else error.kind] += 1
             raise

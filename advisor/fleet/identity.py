@@ -12,7 +12,6 @@ KUBERNETES = ("cluster", "namespace", "pod")
 HOST = ("cluster", "instance")
 REPLICA_LABELS = ("prometheus_replica", "replica", "__replica__")
 """Labels that tell the replicas of an HA pair apart, where no --replica-label is given."""
-_LABEL = re.compile("[a-zA-Z_][a-zA-Z0-9_]*")
 _PORT = re.compile(r":\d+$")
 _ANY_PORT = "(:[0-9]+)?"
 _MEANT = re.compile(r"([\\.+*?()|\[\]{}^$])")
@@ -58,14 +57,7 @@ class Identity:
     replica_labels: tuple[str, ...] = REPLICA_LABELS
 
     def __post_init__(self) -> None:
-        """Check the names.
-
-        Raises:
-            ValueError: One is no name of a label, or is a replica's.
-        """
-        for name in (*self.labels, *self.replica_labels):
-            if not _LABEL.fullmatch(name):
-                raise ValueError(f"{name!r} is no name of a label")
+        """Raise ValueError where a label is a replica's."""
         for name in self.labels:
             if name in self.replica_labels:
                 raise ValueError(f"{name} tells replicas of one server apart, so it cannot be part of its identity")

@@ -82,17 +82,16 @@ class Grid:
         return self.end - self.step * (self.count - 1)
 
     @classmethod
-    def of(cls, now: float, window: float, count: int = POINTS) -> Grid:
+    def of(cls, now: float, window: float) -> Grid:
         """The grid over a window that ends a minute ago, at a full minute; otherwise as of `until`.
 
         Args:
             now: Unix seconds.
             window: Seconds from the first to the last point.
-            count: How many points.
         """
-        return cls.until((now - LAG_SECONDS) // ROUND_SECONDS * ROUND_SECONDS, window, count)
+        return cls.until((now - LAG_SECONDS) // ROUND_SECONDS * ROUND_SECONDS, window)
 
     @classmethod
-    def until(cls, end: float, window: float, count: int = POINTS) -> Grid:
+    def until(cls, end: float, window: float) -> Grid:
         """The grid over a window with this end. Steps are whole milliseconds, which is what Prometheus counts."""
-        return cls(end, round(window / (count - 1), 3), count)
+        return cls(end, round(window / (POINTS - 1), 3))

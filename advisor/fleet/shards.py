@@ -21,7 +21,7 @@ SIZE = 200
 _LONGEST = 10_000
 """Characters of the names in a shard at most, some more with escapes: VictoriaMetrics refuses queries beyond 16 KiB."""
 AT_ONCE = 2
-"""Shards that are asked for at the same time."""
+"""Shards that are asked for at the same time, with a query each: the Prometheus has other readers."""
 ATTEMPTS = 3
 _PAUSE_SECONDS = 0.5
 _GIVEN_UP: Mapping[ErrorKind, int] = {"unreachable": 2, "slow": 8}
