@@ -114,6 +114,3 @@ for command in (
     whatif,
 ):
     main.add_command(command)
-
-if __name__ == "__main__":
-    main()

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from advisor.contract.plan import Plan, TargetName
 from advisor.fleet.identity import ServerKey
-from advisor.fleet.inventory import InventoryEntry, inventory
+from advisor.fleet.inventory import InventoryEntry
 from advisor.fleet.judging import judge
 from advisor.fleet.progress import Progress
 from advisor.fleet.reader import FleetReader
@@ -44,10 +44,8 @@ async def read_plan(
         UnknownServer: There is no such server.
         PlanRefused: There is no plan, no such finding, or too little is known of the server.
     """
-    async with opened(options, progress) as (reader, _):
-        with progress.during("inventory"):
-            known = await inventory(reader, options.services)
-            [entry] = chosen(options, known).values()
+    async with opened(options, progress) as (reader, known):
+        [entry] = chosen(options, known).servers.values()
         with progress.during("windows"):
             window = await _window(reader, entry)
             members = await others_of_set(reader, entry, known.servers)

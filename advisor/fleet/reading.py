@@ -6,14 +6,14 @@ import contextlib
 import difflib
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from advisor.contract.fleet import Capacity, FleetReport, FleetServer, Source
 from advisor.contract.templates import duration
 from advisor.fleet import report, shards
 from advisor.fleet.capacity import capacity
 from advisor.fleet.client import PrometheusClient
-from advisor.fleet.identity import Identity, ServerKey
+from advisor.fleet.identity import Identity
 from advisor.fleet.inventory import Inventory, InventoryEntry, inventory
 from advisor.fleet.progress import Progress
 from advisor.fleet.reader import FleetReader
@@ -82,16 +82,37 @@ async def read(options: ReadingOptions, rules: RuleSet, progress: Progress) -> F
         QueryError: There is no inventory. What else could not be asked is in the report.
         UnknownServer: There is no such server.
     """
-    async with opened(options, progress) as (reader, warnings):
-        return await _Reading(options, rules, progress, reader).report(warnings)
+    began, findings = time.monotonic(), FleetFindings()
+    async with opened(options, progress) as (reader, known):
+        asked = chosen(options, known)
+        clear = {key: entry for key, entry in asked.servers.items() if not entry.ambiguous}
+        for key, entry in asked.servers.items():
+            if entry.ambiguous:
+                findings.leave({entry.ambiguous: [key.name]})
+        judged = {key: entry for key, entry in clear.items() if entry.source is Source.VERDICT}
+        with progress.during("verdicts"):
+            found, left_out = await verdicts(reader, judged, rules, whole=len(asked.servers) == len(known.servers))
+            findings.leave(left_out)
+            for key, verdict in found.items():
+                findings.take(key.name, Source.VERDICT, verdict)
+            progress.show("verdicts", len(judged), len(judged))
+        stage = RulesStage(reader, rules, options.model_seconds, progress, findings)
+        await stage.run({key: entry for key, entry in clear.items() if key not in judged})
+        memory = None
+        if options.may_read is not None:
+            with progress.during("capacity"):
+                versions = {key: entry.server for key, entry in clear.items()}
+                memory = await capacity(reader, versions, options.may_read)
+    with progress.during("assembly"):
+        return _report(options, rules, asked, findings, memory, at=reader.grid.end, began=began)
 
 
 @contextlib.asynccontextmanager
-async def opened(options: ReadingOptions, progress: Progress) -> AsyncIterator[tuple[FleetReader, tuple[str, ...]]]:
-    """A reader that ends at the time that is asked for, and a warning where the clocks differ.
+async def opened(options: ReadingOptions, progress: Progress) -> AsyncIterator[tuple[FleetReader, Inventory]]:
+    """A reader that ends at the time that is asked for, and all servers, with a warning where the clocks differ.
 
     Raises:
-        QueryError: Prometheus does not tell its time.
+        QueryError: Prometheus does not tell its time, or there is no inventory.
     """
     async with PrometheusClient(options.url, options.settings, options.headers, progress.queries) as client:
         warnings: tuple[str, ...] = ()
@@ -100,26 +121,29 @@ async def opened(options: ReadingOptions, progress: Progress) -> AsyncIterator[t
             grid, warnings = Grid.of(now, options.window), _clocks(options.clock() - now)
         else:
             grid = Grid.until(options.at, options.window)
-        yield FleetReader(client, options.identity, options.selector, grid), warnings
+        reader = FleetReader(client, options.identity, options.selector, grid)
+        with progress.during("inventory"):
+            known = await inventory(reader, options.services)
+        yield reader, replace(known, warnings=(*warnings, *known.warnings))
 
 
-def chosen(options: ReadingOptions, known: Inventory) -> Mapping[ServerKey, InventoryEntry]:
-    """The servers of the shard, or the one that is asked for.
+def chosen(options: ReadingOptions, known: Inventory) -> Inventory:
+    """Of all servers those of the shard, or the one that is asked for.
 
     Raises:
         UnknownServer: There is no such server.
     """
-    entries = {key: entry for key, entry in known.servers.items() if wants(options, key)}
-    if options.server is not None and not entries:
+    servers = {key: entry for key, entry in known.servers.items() if _wants(options, key.name)}
+    if options.server is not None and not servers:
         raise UnknownServer(_unknown(options.server, [key.name for key in known.servers]))
-    return entries
+    vanished = tuple(gone for gone in known.vanished if _wants(options, gone.server))
+    return replace(known, servers=servers, vanished=vanished)
 
 
-def wants(options: ReadingOptions, key: ServerKey) -> bool:
-    """Whether a server is of the shard, or the one that is asked for."""
+def _wants(options: ReadingOptions, server: str) -> bool:
     if options.server is not None:
-        return key.name == options.server
-    return options.shard is None or shards.mine(key, *options.shard)
+        return server == options.server
+    return options.shard is None or shards.mine(server, *options.shard)
 
 
 def _clocks(ahead: float) -> tuple[str, ...]:
@@ -130,82 +154,52 @@ def _clocks(ahead: float) -> tuple[str, ...]:
     return (f"the clock of this machine is {duration(abs(ahead))} {how} that of Prometheus",)
 
 
-class _Reading:
-    def __init__(self, options: ReadingOptions, rules: RuleSet, progress: Progress, reader: FleetReader) -> None:
-        self._options, self._rules, self._progress, self._reader = options, rules, progress, reader
-        self._began = time.monotonic()
-        self._findings = FleetFindings()
+def _report(
+    options: ReadingOptions,
+    rules: RuleSet,
+    asked: Inventory,
+    of: FleetFindings,
+    memory: Capacity | None,
+    *,
+    at: float,
+    began: float,
+) -> FleetReport:
+    findings = report.ranked(finding for server in of.servers.values() for finding in server.findings)
+    return FleetReport(
+        at=at,
+        window_seconds=options.window,
+        prometheus=options.url,
+        shard="{}/{}".format(*options.shard) if options.shard else None,
+        servers=tuple(
+            _server(entry, of.servers.get(key.name, ServerFindings())) for key, entry in asked.servers.items()
+        ),
+        findings=findings,
+        rules=report.by_rule(findings, {rule.id: rule for rule in rules.rules}),
+        top_servers=report.top_servers(findings),
+        best=report.best(findings),
+        blind=of.blind_spots,
+        suppressed=sum(server.suppressed for server in of.servers.values()),
+        not_asked=of.not_asked,
+        not_modelled=of.not_modelled,
+        vanished=asked.vanished,
+        warnings=asked.warnings,
+        capacity=memory,
+        took_seconds=round(time.monotonic() - began, 3),
+    )
 
-    async def report(self, warnings: tuple[str, ...]) -> FleetReport:
-        options, progress = self._options, self._progress
-        with progress.during("inventory"):
-            known = await inventory(self._reader, options.services)
-        servers = chosen(options, known)
-        clear = {key: entry for key, entry in servers.items() if not entry.ambiguous}
-        for key, entry in servers.items():
-            if entry.ambiguous:
-                self._findings.leave({entry.ambiguous: [key.name]})
-        with progress.during("verdicts"):
-            await self._verdicts(clear, whole=len(servers) == len(known.servers))
-        stage = RulesStage(self._reader, self._rules, options.model_seconds, progress, self._findings)
-        await stage.run({key: entry for key, entry in clear.items() if entry.source is not Source.VERDICT})
-        memory = None
-        if options.may_read is not None:
-            with progress.during("capacity"):
-                versions = {key: entry.server for key, entry in clear.items()}
-                memory = await capacity(self._reader, versions, options.may_read)
-        with progress.during("assembly"):
-            return self._assembled(known, servers, memory, warnings)
 
-    async def _verdicts(self, servers: Mapping[ServerKey, InventoryEntry], *, whole: bool) -> None:
-        judged = {key: entry for key, entry in servers.items() if entry.source is Source.VERDICT}
-        found, left_out = await verdicts(self._reader, judged, self._rules, whole=whole)
-        self._findings.leave(left_out)
-        for key, verdict in found.items():
-            self._findings.take(key.name, Source.VERDICT, verdict)
-        self._progress.show("verdicts", len(judged), len(judged))
-
-    def _assembled(
-        self,
-        known: Inventory,
-        servers: Mapping[ServerKey, InventoryEntry],
-        memory: Capacity | None,
-        warnings: tuple[str, ...],
-    ) -> FleetReport:
-        options, of = self._options, self._findings
-        findings = report.ranked(finding for server in of.servers.values() for finding in server.findings)
-        return FleetReport(
-            at=self._reader.grid.end,
-            window_seconds=options.window,
-            prometheus=options.url,
-            shard="{}/{}".format(*options.shard) if options.shard else None,
-            servers=tuple(map(self._server, servers.values())),
-            findings=findings,
-            rules=report.by_rule(findings, {rule.id: rule for rule in self._rules.rules}),
-            top_servers=report.top_servers(findings),
-            best=report.best(findings),
-            blind=of.blind_spots,
-            suppressed=sum(server.suppressed for server in of.servers.values()),
-            not_asked=of.not_asked,
-            not_modelled=of.not_modelled,
-            vanished=tuple(gone for gone in known.vanished if wants(options, ServerKey(gone.server, {}))),
-            warnings=(*warnings, *known.warnings),
-            capacity=memory,
-            took_seconds=round(time.monotonic() - self._began, 3),
-        )
-
-    def _server(self, entry: InventoryEntry) -> FleetServer:
-        server, findings = entry.server, self._findings.servers.get(entry.key.name, ServerFindings())
-        return FleetServer(
-            name=entry.key.name,
-            identity=entry.key.labels,
-            source=entry.source,
-            flavour=server.flavour if server else None,
-            version=server.version_text if server else None,
-            up=entry.up,
-            undecided=findings.undecided,
-            notes=findings.notes,
-        )
+def _server(entry: InventoryEntry, findings: ServerFindings) -> FleetServer:
+    server = entry.server
+    return FleetServer(
+        name=entry.key.name,
+        identity=entry.key.labels,
+        source=entry.source,
+        flavour=server.flavour if server else None,
+        version=server.version_text if server else None,
+        up=entry.up,
+        undecided=findings.undecided,
+        notes=findings.notes,
+    )
 
 
 def _unknown(name: str, names: list[str]) -> str:

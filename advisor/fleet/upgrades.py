@@ -11,11 +11,11 @@ from advisor.contract.fleet import NotAsked, Source
 from advisor.contract.recommendation import Number, Recommendation, tidy
 from advisor.contract.upgrade import FleetNotForetold, FleetUpgrade, NotForetold, ServerUpgrade, UpgradeForecast
 from advisor.fleet.identity import ServerKey
-from advisor.fleet.inventory import InventoryEntry, inventory
+from advisor.fleet.inventory import InventoryEntry
 from advisor.fleet.judging import Budget, judge
 from advisor.fleet.progress import Progress
 from advisor.fleet.reader import FleetReader
-from advisor.fleet.reading import ReadingOptions, chosen, opened, wants
+from advisor.fleet.reading import ReadingOptions, chosen, opened
 from advisor.fleet.report import EXAMPLES, not_asked
 from advisor.fleet.windows import WindowReader, judge_windows
 from advisor.observe.window import Window
@@ -42,11 +42,10 @@ async def read_upgrades(options: ReadingOptions, to: str, rules: RuleSet, progre
         UpgradeRefused: No server can be upgraded to this version.
     """
     began = time.monotonic()
-    async with opened(options, progress) as (reader, warnings):
-        with progress.during("inventory"):
-            known = await inventory(reader, options.services)
+    async with opened(options, progress) as (reader, known):
+        asked = chosen(options, known)
         stage = UpgradeStage(reader, to, rules, options.model_seconds, progress)
-        await stage.run(chosen(options, known))
+        await stage.run(asked.servers)
         return FleetUpgrade(
             at=reader.grid.end,
             window_seconds=options.window,
@@ -56,8 +55,8 @@ async def read_upgrades(options: ReadingOptions, to: str, rules: RuleSet, progre
             servers=stage.servers(whole=options.server is not None),
             not_foretold=tuple(stage.not_foretold()),
             not_asked=stage.not_asked,
-            vanished=tuple(gone for gone in known.vanished if wants(options, ServerKey(gone.server, {}))),
-            warnings=(*warnings, *known.warnings),
+            vanished=asked.vanished,
+            warnings=asked.warnings,
             took_seconds=round(time.monotonic() - began, 3),
         )
 
