@@ -153,13 +153,11 @@ def _serve(
     from advisor.fleet.watch import FleetWatch
     from advisor.http import fleet as service
     from advisor.http.foundation import Application, Background
-    from advisor.http.web_settings import WebSettings
 
     reserved = [name for name in reading.identity.labels if name in OWN_LABELS - {"instance"}]
     if alerting.urls and reserved:
         raise click.UsageError(f"--identity {reserved[0]}: alerts have a label {reserved[0]} of their own")
     logs.begin(logging.INFO)
-    web = None if web_config is None else WebSettings(web_config)
     notifier = alerting.notifier()
     watch = FleetWatch(lambda progress: read(reading, rules.rule_set, progress), every)
 
@@ -172,7 +170,7 @@ def _serve(
         return service.create(watch, rules, background, [notifier.families] if notifier else [], links)
 
     listening.reload_on_hangup(rules)
-    listening.serve(listen, web, addresses, compose)
+    listening.serve(listen, web_config, addresses, compose)
 
 
 def _form(report: FleetReport, style: str) -> str | TextDocument:

@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from advisor.cli.output import Unusable
 from advisor.cli.service_options import Addresses
@@ -24,7 +25,7 @@ log = logging.getLogger("innodb-advisor")
 
 def serve(
     address: tuple[str, int],
-    web: WebSettings | None,
+    web_config: Path | None,
     addresses: Addresses,
     compose: Callable[[str, int], Application],
 ) -> None:
@@ -32,13 +33,15 @@ def serve(
 
     Args:
         address: Host, empty for every address, and port.
-        web: TLS and logins; None for neither.
+        web_config: The file of TLS and logins, which is read before the port is taken; None for neither.
         addresses: The names that it may be asked under.
         compose: Makes the application, for the scheme and the port of its URLs.
 
     Raises:
         Unusable: The address cannot be used.
+        FileError: The web configuration cannot be used.
     """
+    web = None if web_config is None else WebSettings(web_config)
     host, port = address
     try:
         listener = http.listen(host, port)

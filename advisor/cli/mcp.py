@@ -93,14 +93,12 @@ def _serve(server: MCPServer, listen: tuple[str, int] | None, web_config: Path |
     import asyncio
 
     from advisor.cli import listening
-    from advisor.http.web_settings import WebSettings
     from advisor.mcp import application
 
     if listen is None:
         asyncio.run(server.run_stdio_async())
         return
-    web = None if web_config is None else WebSettings(web_config)
-    listening.serve(listen, web, addresses, lambda _scheme, _port: application.over_http(server))
+    listening.serve(listen, web_config, addresses, lambda _scheme, _port: application.over_http(server))
 
 
 def _elsewhere(sidecar: SidecarOptions) -> MCPServer:

@@ -97,15 +97,13 @@ def serve(
     import sys
 
     from advisor.cli import listening
-    from advisor.http.web_settings import WebSettings
 
     logs.begin(logging.DEBUG if verbose else logging.INFO)
-    web = None if web_config is None else WebSettings(web_config)
     # Every file is read before the port is taken, so that no taken port hides an error.
     with composed(addresses=addresses, **options) as (rules, compose):
         sys.setswitchinterval(_SWITCH_SECONDS)
         listening.reload_on_hangup(rules)
-        listening.serve(listen, web, addresses, compose)
+        listening.serve(listen, web_config, addresses, compose)
 
 
 @contextlib.contextmanager

@@ -117,18 +117,16 @@ class UpgradeStage:
 
     def _may_be_asked(self, entry: InventoryEntry) -> bool:
         """Whether there is a forecast for a server; else the reason is taken down."""
-        reason = entry.ambiguous
-        if not reason and entry.server is None:
-            reason = _NO_VERSION
-        elif not reason and entry.server is not None:
-            try:
+        try:
+            if not entry.ambiguous and entry.server is not None:
                 target(entry.server, self._to)
-            except UpgradeRefused as error:
-                reason = str(error)
-                self._refusals.append(error)
-        if reason:
-            self._left[reason].append(entry.key.name)
-        return not reason
+                return True
+            reason = entry.ambiguous or _NO_VERSION
+        except UpgradeRefused as error:
+            reason = str(error)
+            self._refusals.append(error)
+        self._left[reason].append(entry.key.name)
+        return False
 
     async def _shard(self, reader: WindowReader, windows: Mapping[ServerKey, Window]) -> None:
         async for part in reader.tables(windows):

@@ -183,8 +183,8 @@ def test_passwords_in_the_clear_are_warned_of_where_others_can_connect(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, host: str, *, warned: bool
 ) -> None:
     monkeypatch.setattr(server, "run", lambda *_: None)
-    web = WebSettings(write(tmp_path / "web.yml", {"basic_auth_users": {"alice": hashed(PASSWORD)}}))
-    listeners.serve((host, 0), web, Addresses(None, None), lambda *_: FastAPI())
+    web = write(tmp_path / "web.yml", {"basic_auth_users": {"alice": hashed(PASSWORD)}})
+    listeners.serve((host, 0), web, Addresses(), lambda *_: FastAPI())
     assert ("passwords go over the network in the clear" in caplog.text) == warned
 
 
