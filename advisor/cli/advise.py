@@ -11,6 +11,7 @@ from advisor.cli.options import (
     SEVERITIES,
     SetupOptions,
     SourceOptions,
+    fail_on_option,
     format_option,
     setup_options,
     state_option,
@@ -33,12 +34,7 @@ from advisor.cli.output import FINDINGS, epilog
 @watch_options
 @state_option("Read what `serve` remembers of the last days from this directory")
 @format_option("text", "json", "markdown")
-@click.option(
-    "--fail-on",
-    type=click.Choice(SEVERITIES),
-    default=None,
-    help="Exit with 1 when there is advice of this severity or worse.",
-)
+@fail_on_option(SEVERITIES, "there is advice of this severity or worse")
 def advise(
     *,
     where: SourceOptions,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from advisor.cli import logs, parameters
-from advisor.cli.options import SEVERITIES, SetupOptions, rules_options
+from advisor.cli.options import SEVERITIES, SetupOptions, fail_on_option, rules_options
 from advisor.cli.output import FINDINGS, Unusable, epilog
 from advisor.cli.reading import read_once, reading_options
 from advisor.cli.service_options import (
@@ -57,12 +57,7 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Write to this file instead of standard output. The report before stays until the new one is whole.",
 )
-@click.option(
-    "--fail-on",
-    type=click.Choice(SEVERITIES),
-    default=None,
-    help="Exit with 1 when there is a finding of this severity or worse.",
-)
+@fail_on_option(SEVERITIES, "there is a finding of this severity or worse")
 @fleet_alerting_options
 @click.option(
     "--listen",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from advisor.cli import parameters
-from advisor.cli.options import SetupOptions, format_option, output_option, setup_options
+from advisor.cli.options import FAILURES, SetupOptions, fail_on_option, format_option, output_option, setup_options
 from advisor.cli.output import FINDINGS, epilog
 
 if TYPE_CHECKING:
@@ -37,12 +37,7 @@ if TYPE_CHECKING:
 )
 @format_option("text", "json")
 @output_option
-@click.option(
-    "--fail-on",
-    type=click.Choice(["missed", "harm"]),
-    default=None,
-    help="Exit with 1 when a change did harm; with `missed` also when a promise was missed.",
-)
+@fail_on_option(FAILURES, "a change did harm; with `missed` also when a promise was missed")
 def grade(
     *,
     recordings: tuple[Path, ...],

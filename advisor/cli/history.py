@@ -8,7 +8,7 @@ from datetime import datetime
 import click
 
 from advisor.cli import parameters
-from advisor.cli.options import format_option
+from advisor.cli.options import FAILURES, fail_on_option, format_option
 from advisor.cli.output import FINDINGS, epilog
 from advisor.cli.remembered import LedgerOptions, ledger_options
 
@@ -44,12 +44,7 @@ _RESULTS = ("open", "kept", "missed", "unpromised", "not comparable")
     help="Outcomes at most, and findings; the newest first.",
 )
 @format_option("text", "json", "markdown")
-@click.option(
-    "--fail-on",
-    type=click.Choice(["missed", "harm"]),
-    default=None,
-    help="Exit with 1 when a change that is shown did harm; with `missed` also when a promise was missed.",
-)
+@fail_on_option(FAILURES, "a change that is shown did harm; with `missed` also when a promise was missed")
 def history(
     *,
     remembered: LedgerOptions,

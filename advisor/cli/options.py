@@ -30,6 +30,8 @@ CONFIG_VARIABLE = "INNODB_ADVISOR_CONFIG"
 RULES_VARIABLE = "INNODB_ADVISOR_RULES"
 STATE_VARIABLE = "INNODB_ADVISOR_STATE_DIR"
 SEVERITIES = ("info", "warning", "critical")
+FAILURES = ("missed", "harm")
+"""Of outcomes, for --fail-on."""
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
@@ -292,6 +294,11 @@ def format_option(*styles: str, explanation: str | None = None) -> Decorator:
     return click.option(
         "--format", "style", type=click.Choice(styles), default=styles[0], show_default=True, help=explanation
     )
+
+
+def fail_on_option(words: Sequence[str], reason: str) -> Decorator:
+    """--fail-on."""
+    return click.option("--fail-on", type=click.Choice(words), help=f"Exit with 1 when {reason}.")
 
 
 watch_options = options_of(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from advisor.cli.options import SetupOptions, rules_options
+from advisor.cli.options import SetupOptions, format_option, rules_options
 from advisor.cli.output import FINDINGS, Unusable, epilog
 from advisor.contract.visible import visible, visible_lines
 
@@ -57,14 +57,7 @@ def list_rules(*, setup: SetupOptions, as_json: bool) -> None:
 )
 @click.argument("rule_id", metavar="ID")
 @rules_options
-@click.option(
-    "--format",
-    "style",
-    type=click.Choice(["text", "json", "markdown", "yaml"]),
-    default="text",
-    show_default=True,
-    help="yaml is the rule's own file.",
-)
+@format_option("text", "json", "markdown", "yaml", explanation="yaml is the rule's own file.")
 def show(*, rule_id: str, setup: SetupOptions, style: str) -> None:
     """Explain a rule: when it fires, why, its evidence, how to fix it, and how that was proved."""
     from advisor.cli.output import say, say_json
