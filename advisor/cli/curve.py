@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from advisor.cli import parameters
 from advisor.cli.options import SourceOptions, format_option, output_option, watch_options, where_options
 from advisor.cli.output import Unusable, epilog
-
-if TYPE_CHECKING:
-    from advisor.pool.curve import MissCurve
-    from advisor.render.blocks import TextDocument
 
 
 @click.command(
@@ -53,9 +48,10 @@ def curve(
     The reads are of the load that was watched: watch the hours that matter.
     """
     from advisor.cli import sources
-    from advisor.cli.output import put, writable
+    from advisor.cli.output import put, put_answer, writable
     from advisor.pool.errors import Unanswerable
     from advisor.pool.estimate import curve as estimate
+    from advisor.render import curve_svg, models
 
     writable(output)
     source = sources.observed_source(where, watch, interval)
@@ -65,17 +61,7 @@ def curve(
     except Unanswerable as error:
         sources.refuse_missing_privileges(latest)
         raise Unusable(f"there is no miss curve: {error}") from error
-    put(_form(miss_curve, style), output)
-
-
-def _form(miss_curve: MissCurve, style: str) -> str | TextDocument:
-    from advisor.cli.output import model_json
-    from advisor.render import curve_svg, models
-
-    match style:
-        case "json":
-            return model_json(miss_curve)
-        case "svg":
-            return curve_svg.svg(miss_curve)
-        case _:
-            return models.curve(miss_curve)
+    if style == "svg":
+        put(curve_svg.svg(miss_curve), output)
+    else:
+        put_answer(miss_curve, style, models.curve, output)

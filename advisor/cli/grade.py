@@ -61,13 +61,13 @@ def grade(
     pool needs minutes to settle.
     """
     from advisor.cli.ledgers import fails
-    from advisor.cli.output import model_json, put, writable
+    from advisor.cli.output import put_answer, writable
     from advisor.ledger.grades import grades
     from advisor.render import outcomes as documents
 
     writable(output)
     graded = grades(_stretches(recordings, setup, window))
-    put(model_json(graded) if style == "json" else documents.grades(graded), output)
+    put_answer(graded, style, documents.grades, output)
     if fails(graded.outcomes, fail_on):
         sys.exit(FINDINGS)
 

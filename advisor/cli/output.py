@@ -95,9 +95,11 @@ def put(content: str | TextDocument, output: Path | None = None, style: str = "t
         raise Unusable(f"cannot write {output}: {error.strerror}") from error
 
 
-def put_answer(answer: Answer, style: str, document: Callable[[Answer], TextDocument]) -> None:
-    """Print an answer: as JSON, or as its document in this style of ``put``."""
-    put(model_json(answer) if style == "json" else document(answer), style=style)
+def put_answer(
+    answer: Answer, style: str, document: Callable[[Answer], TextDocument], output: Path | None = None
+) -> None:
+    """Print an answer, or write it to a file: as JSON, or as its document in this style of ``put``. Raises as that."""
+    put(model_json(answer) if style == "json" else document(answer), output, style)
 
 
 def _print(content: str | TextDocument, style: str) -> None:

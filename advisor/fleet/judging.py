@@ -20,6 +20,7 @@ from advisor.advice.trace import Evaluation
 from advisor.contract.fleet import Source
 from advisor.contract.recommendation import Blind, Recommendation
 from advisor.facts.base import over_pools, ratio
+from advisor.fleet.mysqld_exporter import RUN_SIDECAR
 from advisor.observe.window import Window
 from advisor.rules.check import Rule
 from advisor.rules.configuration import Suppression
@@ -28,8 +29,10 @@ from exporter.snapshot import Snapshot
 
 Waiting = TypeVar("Waiting")
 
-SIDECAR = "run innodb-advisor as the server's sidecar"
-_CURES = {Source.MYSQLD_EXPORTER: SIDECAR, Source.SIDECAR: "update the server's sidecar, or look at its own verdicts"}
+_CURES = {
+    Source.MYSQLD_EXPORTER: RUN_SIDECAR,
+    Source.SIDECAR: "update the server's sidecar, or look at its own verdicts",
+}
 _OF_TABLES = {
     Source.MYSQLD_EXPORTER: frozenset(
         {"index_sizes", "table_scans", "table_files", "table_io", "table_statements", "file_sizes"}

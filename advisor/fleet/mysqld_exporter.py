@@ -60,7 +60,7 @@ FLAGS = {
 }
 """By section, the flag of mysqld_exporter that opens its series."""
 _FLAGGED = "|".join(dict.fromkeys(flag.removeprefix("--").replace(".", "[.]") for flag in FLAGS.values()))
-_RUN_SIDECAR = "run innodb-advisor as the server's sidecar"
+RUN_SIDECAR = "run innodb-advisor as the server's sidecar"
 _NAME_POD = "name the pod in --identity, and scrape kube-state-metrics and cAdvisor; or run the sidecar"
 
 
@@ -174,7 +174,7 @@ def _failure(series: ServerSeries, server: Server, at: float, section: str) -> R
     if section == MACHINE.name:
         return ReadOutcome(at, 0.0, "absent", "no series tell the limits of the server's container", _NAME_POD)
     if flag is None:
-        return ReadOutcome(at, 0.0, "absent", "no series of mysqld_exporter have it", _RUN_SIDECAR)
+        return ReadOutcome(at, 0.0, "absent", "no series of mysqld_exporter have it", RUN_SIDECAR)
     if "perf_schema" in flag:
         try:
             require_performance_schema(server)
@@ -190,7 +190,7 @@ def _failure(series: ServerSeries, server: Server, at: float, section: str) -> R
         return ReadOutcome(at, 0.0, "failed", f"mysqld_exporter's {flag} fails", "mysqld_exporter's log says why")
     lack = tables.lack(series, at) if section == "count_statements" else None
     reason, cure = lack or (f"mysqld_exporter's {flag} does not tell it here", None)
-    return ReadOutcome(at, 0.0, "absent", reason, cure or _RUN_SIDECAR)
+    return ReadOutcome(at, 0.0, "absent", reason, cure or RUN_SIDECAR)
 
 
 def _number(series: ServerSeries, point: float, name: str) -> float | None:

@@ -9,7 +9,8 @@ from functools import cache
 import pytest
 
 from advisor.contract.fleet import Source
-from advisor.fleet.judging import SIDECAR, Budget, JudgedServer, judge
+from advisor.fleet.judging import Budget, JudgedServer, judge
+from advisor.fleet.mysqld_exporter import RUN_SIDECAR
 from advisor.observe.window import SLICES, Window, slices
 from advisor.rules import check
 from exporter.collectors.index_sizes import IndexSize, IndexSizes
@@ -67,7 +68,7 @@ def test_no_finding_is_made_that_half_as_many_rows_more_would_take_back() -> Non
     judged = answered(grid(*few))
     assert judged.findings == ()
     [lack] = [lack for lack in judged.blind if lack.rule == SCAN]
-    assert (lack.lacks, lack.cure, SCAN in judged.undecided) == ("rows of the table", SIDECAR, True)
+    assert (lack.lacks, lack.cure, SCAN in judged.undecided) == ("rows of the table", RUN_SIDECAR, True)
 
 
 def test_each_lack_of_a_rule_is_named_once_with_its_cure() -> None:
@@ -86,7 +87,7 @@ def test_each_lack_of_a_rule_is_named_once_with_its_cure() -> None:
         for lack in judge(rules(), merges, Source.MYSQLD_EXPORTER).blind
         if lack.rule == "change-buffering-without-benefit"
     ]
-    assert (lack.lacks, lack.cure) == ("setting.innodb_change_buffering", SIDECAR)
+    assert (lack.lacks, lack.cure) == ("setting.innodb_change_buffering", RUN_SIDECAR)
 
 
 def without_tables(window: Window, *off: str) -> Window:
