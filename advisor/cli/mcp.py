@@ -134,9 +134,8 @@ def _here(where: SourceOptions, setup: SetupOptions) -> Iterator[MCPServer]:
     from advisor.mcp.endpoint import LocalEndpoint
     from advisor.mcp.sources import SidecarAnswers
 
-    with composed(where=where, setup=setup, addresses=Addresses(), alerting=AlertingOptions()) as (
-        _,
-        compose,
-    ):  # no state: the running sidecar of --url has that
+    # Without a state: the running sidecar of --url has that.
+    served = composed(where=where, setup=setup, addresses=Addresses(), alerting=AlertingOptions())
+    with served as (_, compose):
         app = compose("http", 0)
         yield application.create(SidecarAnswers(LocalEndpoint(app)), app)

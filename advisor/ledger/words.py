@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from advisor.contract.recommendation import Number, tidy
-from advisor.contract.settings import setting_text
+from advisor.contract.settings import json_value, setting_text
 from advisor.contract.templates import binary
 from advisor.ledger.entry import Changed, Compared, Outcome, Promise, Result
 
@@ -22,10 +22,7 @@ def named(compared: Compared) -> str:
 
 def change(changed: Changed) -> str:
     """A setting with both values."""
-    before, after = (
-        setting_text(changed.setting, value if value is None or isinstance(value, str) else tidy(float(value)))
-        for value in (changed.before, changed.after)
-    )
+    before, after = (setting_text(changed.setting, json_value(value)) for value in (changed.before, changed.after))
     return f"{changed.setting} {before} -> {after}"
 
 
